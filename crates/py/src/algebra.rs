@@ -1,4 +1,4 @@
-//! What is known of fields and curves, for Python: the tables as dictionaries.
+//! The table of fields and curves, as dictionaries for Python.
 
 use cloakwork_ir::{Curve, DType, FIELD_DTYPES, Group};
 use pyo3::prelude::*;

@@ -9,7 +9,7 @@ use cloakwork_library::pairing::Form;
 use cloakwork_ops::elements;
 use cloakwork_run::eager;
 use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::ffi::{CStr, c_char, c_int, c_long};
@@ -147,7 +147,7 @@ pub unsafe fn export(
     Ok(())
 }
 
-/// Takes back what [`export`] lent.
+/// Releases an [`export`].
 ///
 /// # Safety
 /// `place` was filled by [`export`].
@@ -169,8 +169,9 @@ pub fn from_buffer(
     let shape = Shape::new(&shape).map_err(|error| errors::shape(&error))?;
     let ty = Type::new(dtype, shape);
     if !buffer.is_c_contiguous() || buffer.len_bytes() as u64 != ty.size_bytes() {
-        return Err(PyBufferError::new_err(format!(
-            "expected row-major memory of {ty}"
+        let (bytes, got) = (ty.size_bytes(), buffer.len_bytes());
+        return Err(PyValueError::new_err(format!(
+            "expected {bytes} bytes in a row, for {ty}, got {got}"
         )));
     }
     let tensor = eager::Tensor::uninit(ty.dtype, ty.shape).map_err(errors::run)?;

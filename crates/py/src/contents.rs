@@ -26,7 +26,15 @@ pub fn host_copy(tensor: &eager::Tensor) -> PyResult<HostTensor> {
     copied(tensor, || tensor.copy_to_host(isa))
 }
 
-/// What a program holds of a tensor; see [`cloakwork_trace::held`].
+/// A tensor's elements for the host, row-major: shared if they are so already, else a copy.
+pub fn row_major(tensor: &eager::Tensor) -> PyResult<HostTensor> {
+    if tensor.view().is_contiguous() {
+        return tensor.to_host_alone().map_err(errors::run);
+    }
+    host_copy(tensor)
+}
+
+/// A tensor as a constant of a program; see [`cloakwork_trace::held`].
 pub fn held(tensor: &eager::Tensor) -> PyResult<HostTensor> {
     let isa = device::selected()?;
     copied(tensor, || cloakwork_trace::held(tensor, isa))

@@ -1,14 +1,8 @@
 //! Pickling: a tensor's elements as a buffer that a pickle may carry beside itself.
 
+use crate::buffer::from_buffer;
 use crate::contents::{dense_copy, with_bytes};
 use crate::tensor::{Elements, Inner, Tensor};
-use crate::{dtype, errors};
-use cloakwork_ir::{Shape, View};
-use cloakwork_library::pairing::Form;
-use cloakwork_ops::elements;
-use cloakwork_run::eager;
-use pyo3::buffer::PyUntypedBuffer;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -35,7 +29,7 @@ pub fn reduced<'py>(tensor: &Bound<'py, Tensor>, protocol: i64) -> PyResult<Boun
     (rebuild, args).into_pyobject(py)
 }
 
-/// A tensor of a type and shape with a copy of these bytes, row-major.
+/// A tensor of a type and shape with a copy of these bytes, row-major: pickles call this name.
 #[pyfunction]
 pub fn rebuild(
     py: Python<'_>,
@@ -43,28 +37,5 @@ pub fn rebuild(
     name: &Bound<'_, PyAny>,
     shape: Vec<u64>,
 ) -> PyResult<Tensor> {
-    let dtype = dtype::from_object(name)?;
-    let shape = Shape::new(&shape).map_err(|error| errors::shape(&error))?;
-    let buffer = PyUntypedBuffer::get(memory)?;
-    let bytes = shape.elements() * dtype.size_bytes() as u64;
-    if !buffer.is_c_contiguous() || buffer.len_bytes() as u64 != bytes {
-        let text = format!(
-            "expected {bytes} bytes in a row, got {}",
-            buffer.len_bytes()
-        );
-        return Err(PyValueError::new_err(text));
-    }
-    let start: *const u8 = buffer.buf_ptr().cast_const().cast();
-    let from: &[u8] = if bytes == 0 {
-        &[]
-    } else {
-        // SAFETY: the buffer has so many bytes and is held to the end of this function.
-        unsafe { std::slice::from_raw_parts(start, bytes as usize) }
-    };
-    let found = elements::check(dtype, Form::Montgomery, from);
-    let made = eager::Tensor::from_bytes(dtype, View::contiguous(shape), from);
-    buffer.release(py);
-    found.map_err(|found| errors::invalid_element("memory", dtype, &found))?;
-    made.map(|tensor| Inner::Real(tensor).into())
-        .map_err(errors::run)
+    from_buffer(py, memory, name, shape)
 }

@@ -17,13 +17,13 @@ const THREADS_VARIABLE: &str = "CLOAKWORK_THREADS";
 const BACKEND_VARIABLE: &str = "CLOAKWORK_BACKEND";
 /// More than any machine has; a larger number is a slip.
 const MAX_THREADS: usize = 4096;
-/// What was chosen by a call; 0 where nothing was.
+/// The number of threads that `set_threads` chose; 0 for none.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 /// The set that all calls use, and [`KNOWN`]; 0 before the first query, or [`BY_CONTEXT`].
 static ISA: AtomicU64 = AtomicU64::new(0);
 /// The bit that distinguishes a set, which may be empty, from none.
 const KNOWN: u64 = 1 << 63;
-/// Somebody has selected an instruction set: since then each call asks its context.
+/// An instruction set has been selected: since then each call asks its context.
 const BY_CONTEXT: u64 = 1;
 /// As the environment said when it was first asked; held as in `ISA`.
 static ENVIRONMENT: AtomicU64 = AtomicU64::new(0);
@@ -116,7 +116,7 @@ pub fn isa(py: Python<'_>) -> PyResult<Isa> {
     }
 }
 
-/// The same for callers that hold Python's lock without a token.
+/// The instruction set to use, for callers that hold Python's lock without a token.
 pub fn selected() -> PyResult<Isa> {
     Python::attach(isa)
 }
@@ -147,7 +147,7 @@ fn asked(py: Python<'_>) -> PyResult<Isa> {
     Ok(isa)
 }
 
-/// What was selected in this context: a thread's, or a task's.
+/// The set that is selected in this context: a thread's, or a task's.
 fn of_context(py: Python<'_>) -> PyResult<Option<Isa>> {
     let Some(get) = CONTEXT.get(py) else {
         return Ok(None);
@@ -249,7 +249,7 @@ pub fn memory_stats(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     Ok(found)
 }
 
-/// What this thread's last eager call ran: kernel, units, threads, and the launches so far.
+/// The last launch of this thread's eager calls: kernel, units, threads, and the launches so far.
 #[pyfunction]
 pub fn last_dispatch() -> Option<(&'static str, u64, usize, u64)> {
     let last = cloakwork_run::last_dispatch()?;

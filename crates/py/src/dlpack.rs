@@ -63,7 +63,7 @@ struct ManagedVersioned {
     tensor: RawTensor,
 }
 
-/// What an export keeps alive.
+/// The owner of exported memory.
 struct Kept {
     _tensor: eager::Tensor,
     shape: Vec<i64>,
@@ -106,7 +106,7 @@ fn refuse_fields(dtype: DType) -> PyResult<()> {
     )))
 }
 
-/// What others get of a tensor, and whether that is a copy: of a mapped file it always is.
+/// A tensor for another library, and whether it is a copy: of a mapped file it always is.
 fn handed_out(tensor: &eager::Tensor, copy: Option<bool>) -> PyResult<(eager::Tensor, bool)> {
     let mapped = tensor.storage().is_mapped();
     if mapped && copy == Some(false) {

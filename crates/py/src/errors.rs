@@ -37,6 +37,12 @@ pub fn param(rule: &str, value: impl ToString, allowed: &str) -> PyErr {
     Python::attach(|py| make(py, "ParamError", (rule, value.to_string(), allowed)))
 }
 
+/// The name of a value's type, for messages.
+pub fn kind(value: &Bound<'_, PyAny>) -> String {
+    let name = value.get_type().name();
+    name.map_or_else(|_| "?".to_owned(), |name| name.to_string())
+}
+
 /// An invalid element of its dtype.
 pub fn invalid_element(what: &str, dtype: DType, found: &InvalidElement) -> PyErr {
     param(what, found, &InvalidElement::expected(dtype))
@@ -47,7 +53,7 @@ pub fn index(text: impl Into<String>) -> PyErr {
     message("TensorIndexError", text.into())
 }
 
-/// What is not an element type.
+/// A value that is not an element type.
 pub fn dtype(got: &str, names: &str) -> PyErr {
     Python::attach(|py| make(py, "DTypeError", ("dtype", got, format!("one of {names}"))))
 }
@@ -57,7 +63,7 @@ pub fn trace(text: impl Into<String>) -> PyErr {
     message("TraceError", text.into())
 }
 
-/// What a trace says of a call that it does not record.
+/// A call that a trace does not record.
 pub fn traced(error: TraceError) -> PyErr {
     match error {
         TraceError::Unrecordable(text) => trace(text),
@@ -207,7 +213,7 @@ pub fn save(error: SaveError, path: &Path) -> PyErr {
     }
 }
 
-/// What the system says about a file, as Python's own subclass of `OSError`.
+/// An error of the system about a file, as Python's own subclass of `OSError`.
 pub fn system(error: &io::Error, path: &Path) -> PyErr {
     const NO_ENTRY: i32 = 2;
     let known = error.raw_os_error();

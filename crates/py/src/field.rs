@@ -27,7 +27,7 @@ pub fn call<'py>(
         .call1(args)
 }
 
-/// The same where it gives a tensor.
+/// Calls a function of `cloakwork.fields.elements` that returns a tensor.
 pub fn tensor<'py>(py: Python<'py>, name: &str, args: impl PyCallArgs<'py>) -> PyResult<Inner> {
     let made = call(py, name, args)?.cast_into::<Tensor>()?;
     Ok(made.get().inner().clone())

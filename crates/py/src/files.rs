@@ -32,13 +32,13 @@ fn waiting<T: Send>(
     stopped.map_or(Ok(done), Err)
 }
 
-/// What a file holds.
+/// The contents of a file.
 pub fn contents(py: Python<'_>, path: &Path) -> PyResult<Bytes> {
     waiting(py, |keep_going| files::read_while(path, keep_going))?
         .map_err(|error| errors::load(error, path))
 }
 
-/// The same of a secret, in memory that is overwritten before it is released.
+/// The contents of a secret file, in memory that is overwritten before it is released.
 pub fn secret_contents(py: Python<'_>, path: &Path) -> PyResult<Bytes> {
     waiting(py, |keep_going| files::read_secret(path, keep_going))?
         .map_err(|error| errors::load(error, path))

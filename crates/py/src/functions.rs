@@ -17,12 +17,12 @@ pub struct Pythons {
     functions: Vec<(String, Py<PyAny>)>,
     /// Results of calls that are to be taken yet.
     waiting: Mutex<HashMap<u32, Vec<Option<HostTensor>>>>,
-    /// What a function raised.
+    /// The exception that a function raised.
     raised: Mutex<Option<PyErr>>,
 }
 
 impl Pythons {
-    /// Names, and what takes tensors and gives a list of tensors.
+    /// Functions of tensors that return a list of tensors, with their names.
     pub fn new(functions: Vec<(String, Py<PyAny>)>) -> Self {
         Self {
             functions,

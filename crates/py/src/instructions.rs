@@ -20,7 +20,7 @@ use pyo3::types::PyBytes;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-/// A user function: its name, and dtypes and shapes of what it gives.
+/// A user function: its name, and dtypes and shapes of its results.
 type UserFunction = (String, Vec<(&'static str, Vec<u64>)>);
 
 /// A program of the instruction set.
@@ -183,7 +183,7 @@ impl Instructions {
             .collect()
     }
 
-    /// The user functions in order: their names, and dtypes and shapes of what they give.
+    /// The user functions in order: their names, and dtypes and shapes of their results.
     fn user_functions(&self) -> Vec<UserFunction> {
         let ty = |ty: &zk::Type| ty.tensor().map(|(dtype, dims)| (dtype.name(), dims));
         let table = self.ast.user_functions.iter();

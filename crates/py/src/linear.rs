@@ -18,7 +18,7 @@ pub fn matmul(py: Python<'_>, a: &Tensor, b: &Tensor) -> PyResult<Tensor> {
     product(py, a.inner(), b.inner()).map(Tensor::from)
 }
 
-/// The same.
+/// The product of two tensors, as `cloakwork.matmul` defines it.
 ///
 /// # Errors
 /// ValueError for a tensor without axes, and for shapes that do not fit; TypeError for types that

@@ -3,11 +3,11 @@
 use crate::eval::{Value, eval};
 use crate::guard::called;
 use crate::scalar::Number;
-use crate::tensor::{Inner, Tensor};
+use crate::tensor::{Inner, Tensor, shares};
 use crate::{device, errors, field};
 use cloakwork_ir::DType;
-use cloakwork_ops::named;
 use cloakwork_ops::promotion::{Operand as Promoted, common};
+use cloakwork_ops::{Elementwise as Rule, OpDef, named};
 use cloakwork_run::eager::{self, Element, Ready, ReadyOperand};
 use cloakwork_trace::is_active;
 use pyo3::exceptions::PyTypeError;
@@ -29,7 +29,7 @@ impl Given<'_, '_> {
         }
     }
 
-    /// What it says about the type in which the call computes.
+    /// Its part in the type in which the call computes.
     fn promoted(&self) -> Promoted {
         match self {
             Self::Tensor(inner) => Promoted::Tensor(inner.dtype()),
@@ -47,7 +47,7 @@ impl Given<'_, '_> {
     }
 }
 
-/// What an argument of a call is, if it can be an operand.
+/// An argument of a call as an operand, if it can be one.
 fn given<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<Option<Given<'a, 'py>>> {
     if let Ok(tensor) = value.cast::<Tensor>() {
         return Ok(Some(Given::Tensor(tensor.get().inner())));
@@ -62,7 +62,7 @@ fn given<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<Option<Given<'a, 'py
     Ok(None)
 }
 
-/// A tensor, or what `cloakwork.asarray` makes of another array.
+/// A tensor, or another array as `cloakwork.asarray` converts it.
 pub fn tensor_of(value: &Bound<'_, PyAny>) -> PyResult<Inner> {
     if let Ok(tensor) = value.cast::<Tensor>() {
         return Ok(tensor.get().inner().clone());
@@ -76,7 +76,7 @@ pub fn tensor_of(value: &Bound<'_, PyAny>) -> PyResult<Inner> {
 pub fn unary(py: Python<'_>, ready: &'static Ready, a: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let operand = given(a)?.ok_or_else(|| not_an_array(a))?;
     let operand = match operand {
-        Given::Number(number) => Given::Owned(Inner::Real(alone(&number)?)),
+        Given::Number(number) => Given::Owned(number.tensor(number.weak().dtype())?),
         other => other,
     };
     match operand.inner() {
@@ -85,7 +85,7 @@ pub fn unary(py: Python<'_>, ready: &'static Ready, a: &Bound<'_, PyAny>) -> PyR
     }
 }
 
-/// The same of a tensor.
+/// The result of an element-wise op of one tensor.
 pub fn of_one(py: Python<'_>, ready: &'static Ready, a: &Inner) -> PyResult<Tensor> {
     let (def, rule) = ready.def().map_err(errors::eager)?;
     let dtype = rule.takes.computes_in(a.dtype());
@@ -133,7 +133,7 @@ pub fn binary(
     converted(py, ready, a, b)
 }
 
-/// The same of operands that must become tensors, or tensors of another type, before.
+/// [`binary`] of operands that must be converted before.
 #[inline(never)]
 fn converted(
     py: Python<'_>,
@@ -155,25 +155,26 @@ fn converted(
         None => (a, b),
     };
     let (def, rule) = ready.def().map_err(errors::eager)?;
-    let common = common(a.promoted(), b.promoted());
-    let common = common.map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?;
-    let dtype = rule.takes.computes_in(common);
+    let dtype = computed_in(def, rule, a.promoted(), b.promoted())?;
     if !is_active()
         && let (Some(x), Some(y)) = (Ready1::of(py, &a, dtype)?, Ready1::of(py, &b, dtype)?)
     {
         return at_once(py, ready, dtype, &[x.operand(), y.operand()]).map(Some);
     }
     let values = [a, b].into_iter().map(|operand| match operand {
-        Given::Number(number) => {
-            let element = number.element(dtype)?;
-            let tensor = element.tensor(dtype).map_err(errors::eager)?;
-            Ok(Value::Tensor(Inner::Real(tensor)))
-        }
+        Given::Number(number) => number.tensor(dtype).map(Value::Tensor),
         Given::Tensor(inner) => convert(py, inner, dtype).map(Value::Tensor),
         Given::Owned(inner) => convert(py, &inner, dtype).map(Value::Tensor),
     });
     let values = values.collect::<PyResult<Vec<_>>>()?;
     eval(py, def, values).map(|inner| Some(Tensor::from(inner)))
+}
+
+/// The type in which a call of two operands computes.
+fn computed_in(def: &OpDef, rule: &Rule, a: Promoted, b: Promoted) -> PyResult<DType> {
+    let common = common(a, b);
+    let common = common.map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?;
+    Ok(rule.takes.computes_in(common))
 }
 
 /// Writes the result of an element-wise op into its first operand.
@@ -197,9 +198,8 @@ pub fn assign(
     } else {
         b.in_field(py, dtype)?
     };
-    let common = common(Promoted::Tensor(dtype), b.promoted());
-    let common = common.map_err(|e| PyTypeError::new_err(format!("{}: {e}", def.name)))?;
-    let result = rule.gives.of(rule.takes.computes_in(common));
+    let result = computed_in(def, rule, Promoted::Tensor(dtype), b.promoted())?;
+    let result = rule.gives.of(result);
     if result != dtype {
         return Err(PyTypeError::new_err(format!(
             "{}: the result is {}, which a tensor of {} cannot hold; compute out of place, or \
@@ -210,10 +210,7 @@ pub fn assign(
         )));
     }
     let b = match b {
-        Given::Number(number) => {
-            let element = number.element(dtype)?;
-            Inner::Real(element.tensor(dtype).map_err(errors::eager)?)
-        }
+        Given::Number(number) => number.tensor(dtype)?,
         Given::Tensor(inner) => apart(py, convert(py, inner, dtype)?, a)?,
         Given::Owned(inner) => convert(py, &inner, dtype)?,
     };
@@ -223,12 +220,7 @@ pub fn assign(
 
 /// A tensor that may be read while `written` is: itself, or a copy where they share memory.
 pub fn apart(py: Python<'_>, tensor: Inner, written: &Inner) -> PyResult<Inner> {
-    let shares = match (&tensor, written) {
-        (Inner::Real(a), Inner::Real(b)) => std::sync::Arc::ptr_eq(a.storage(), b.storage()),
-        (Inner::Traced(a), Inner::Traced(b)) => a.shares_storage(b),
-        _ => false,
-    };
-    if !shares {
+    if !shares(&tensor, written) {
         return Ok(tensor);
     }
     eval(py, &named::COPY, vec![Value::Tensor(tensor)])
@@ -298,17 +290,8 @@ pub fn convert(py: Python<'_>, tensor: &Inner, dtype: DType) -> PyResult<Inner> 
     )
 }
 
-/// A number as a tensor of its own type.
-pub fn alone(number: &Number<'_, '_>) -> PyResult<eager::Tensor> {
-    let dtype = number.weak().dtype();
-    number.element(dtype)?.tensor(dtype).map_err(errors::eager)
-}
-
 fn not_an_array(value: &Bound<'_, PyAny>) -> PyErr {
-    let kind = value
-        .get_type()
-        .name()
-        .map_or_else(|_| "?".into(), |n| n.to_string());
+    let kind = errors::kind(value);
     PyTypeError::new_err(format!(
         "expected a Tensor or a number, got {kind}; use cloakwork.asarray"
     ))

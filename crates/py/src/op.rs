@@ -58,10 +58,7 @@ pub fn convert(def: &OpDef, param: &Param, value: &Bound<'_, PyAny>) -> PyResult
         return Ok(Value::None);
     }
     let wrong = |expected: &str, hint| {
-        let got = value
-            .get_type()
-            .name()
-            .map_or_else(|_| "?".to_owned(), |name| name.to_string());
+        let got = errors::kind(value);
         let error = OpError::new(Code::ArgumentType, param.name, expected, got).hint(hint);
         errors::op(def.name, &error)
     };

@@ -1,4 +1,4 @@
-//! A program: loaded or traced, with what the verifier says of it and the plans made for it.
+//! A program, loaded or traced, with its findings and plans.
 
 mod inputs;
 
@@ -31,21 +31,21 @@ use std::sync::Arc;
 #[pyclass(frozen, module = "cloakwork._core")]
 pub struct Program {
     program: Arc<cloakwork_ir::Program>,
-    /// What its tensors are checked by before they are used, and the file that they are in.
+    /// The checksums of its tensors, and the file in which they lie.
     seal: Option<(Seal, PathBuf)>,
     /// Whether that was done.
     intact: Once<()>,
-    /// What was found wrong before it was a program of steps.
+    /// Findings of its front end.
     found: Vec<cloakwork_ir::Finding>,
     checked: Once<Checked>,
     plans: Mutex<HashMap<(Target, Isa), Arc<Plan>>>,
     /// The inputs in the order in which a run takes them.
     inputs: Once<Vec<Input>>,
-    /// What the last run used, for one that is planned for the same.
+    /// The executor of the last run, for a run with the same target.
     last: Mutex<Option<Box<Ready>>>,
 }
 
-/// An executor, and what its plan was made for.
+/// An executor, and the target of its plan.
 pub struct Ready {
     target: Target,
     isa: Isa,
@@ -83,7 +83,7 @@ impl Program {
         }
     }
 
-    /// The same, if so much is wrong with it already.
+    /// A program with findings of its front end.
     pub fn with_findings(
         program: cloakwork_ir::Program,
         found: Vec<cloakwork_ir::Finding>,
@@ -156,7 +156,7 @@ impl Program {
         Ok(made)
     }
 
-    /// The same without a budget, for so many threads or as many as there are.
+    /// The plan without a budget, for so many threads or all.
     fn plan_unbounded(
         &self,
         py: Python<'_>,
@@ -302,7 +302,7 @@ impl Program {
         errors::findings(py, &self.checked(py)?.findings)
     }
 
-    /// The same; errors among them are raised.
+    /// The findings; errors among them are raised.
     fn validated<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.verified(py)?;
         self.findings(py)
@@ -338,7 +338,7 @@ impl Program {
         uploads(&self.program).into_iter().map(named).collect()
     }
 
-    /// The names of what a run gives, in order.
+    /// The names of the outputs, in order.
     fn output_names(&self) -> Vec<String> {
         downloads(&self.program)
     }

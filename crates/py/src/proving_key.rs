@@ -1,7 +1,7 @@
 //! Checks of Groth16's proving keys, which are tensors: their memory, shown to `library`.
 
 use crate::circom::{curve_of, malformed};
-use crate::contents::host_copy;
+use crate::contents::row_major;
 use crate::guard::{unlocked, watched};
 use crate::tensor::{self, Elements};
 use crate::{device, errors};
@@ -93,15 +93,9 @@ pub fn same_number(py: Python<'_>, curve: &str, g1: &[u8], g2: &[u8]) -> PyResul
     same.map_err(|fault| malformed(&fault.to_string()))
 }
 
-/// Row-major tensors, where they are if they are so already.
+/// Row-major tensors, shared where they are so already.
 fn dense(tensors: &Bound<'_, PyList>) -> PyResult<Vec<HostTensor>> {
-    let one = |tensor: &tensor::Inner| {
-        let tensor = tensor.real("a part of a key")?;
-        if tensor.view().is_contiguous() {
-            return tensor.to_host_alone().map_err(errors::run);
-        }
-        host_copy(tensor)
-    };
+    let one = |tensor: &tensor::Inner| row_major(tensor.real("a part of a key")?);
     tensor::tensors(tensors)?.iter().map(one).collect()
 }
 

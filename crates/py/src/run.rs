@@ -47,7 +47,7 @@ pub struct Settings {
     pub device: Device,
 }
 
-/// What a run gave back.
+/// The outcome of a run.
 #[pyclass(frozen, module = "cloakwork._core")]
 pub struct Run {
     plan: Arc<Plan>,
@@ -55,7 +55,7 @@ pub struct Run {
     bisection: Option<Bisection>,
 }
 
-/// What the executor calls now and then.
+/// The callback of the executor between steps.
 struct Ticker {
     progress: Option<Py<PyAny>>,
     stopped: Option<PyErr>,
@@ -94,7 +94,7 @@ fn target(settings: &Settings) -> Target {
     }
 }
 
-/// Refuses to run a plan on what it must not be run on.
+/// Refuses to run a plan with settings that it does not allow.
 fn check(plan: &Plan, settings: &Settings) -> PyResult<()> {
     if settings.secret && (plan.spills() || plan.memory.file_bytes > 0) {
         return Err(errors::secret(
@@ -161,7 +161,7 @@ impl Run {
             (result, bisection)
         });
         if options.wipe {
-            // What a panic or a search for a wrong op left.
+            // The state that a panic or a search for a wrong op left.
             executor.zeroize();
         }
         let before_failure = executor.take_outputs_before_failure();
@@ -277,7 +277,7 @@ impl Run {
         Ok(Some(instance))
     }
 
-    /// What a search for a wrong op compared results with, in words; None without a search.
+    /// The reference of a search for a wrong op, in words; None without a search.
     fn compared(&self) -> Option<String> {
         self.bisection.as_ref().map(Bisection::compared)
     }

@@ -70,6 +70,15 @@ impl<'a, 'py> Number<'a, 'py> {
         Ok(Element(bytes))
     }
 
+    /// The number as a tensor without axes.
+    ///
+    /// # Errors
+    /// As [`Number::element`].
+    pub fn tensor(&self, dtype: DType) -> PyResult<Inner> {
+        let tensor = self.element(dtype)?.tensor(dtype);
+        tensor.map(Inner::Real).map_err(errors::eager)
+    }
+
     /// Whether a type of floats surely has the number as NumPy would round it: exactly, or a float
     /// that stays finite.
     fn is_held_by(&self, dtype: DType) -> bool {
@@ -143,11 +152,7 @@ pub fn number(
     if !dtype.is_number() || weak.meets(dtype) != dtype || !number.is_held_by(dtype) {
         return Ok(None);
     }
-    let Ok(element) = number.element(dtype) else {
-        return Ok(None);
-    };
-    let tensor = element.tensor(dtype).map_err(errors::eager)?;
-    Ok(Some(Inner::Real(tensor).into()))
+    Ok(number.tensor(dtype).ok().map(Tensor::from))
 }
 
 fn integer(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<[u8; 8]> {

@@ -1,4 +1,4 @@
-//! What a program is planned for, and what passes make of it before.
+//! The target of a plan, and the effect of passes on a program.
 
 use crate::errors;
 use crate::guard::unlocked;
@@ -30,7 +30,7 @@ impl Budget {
     }
 }
 
-/// What a plan depends on besides the program and the instructions that are selected.
+/// The key of a plan, besides the program and the selected instructions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Target {
     /// Worker threads.
@@ -43,7 +43,7 @@ pub struct Target {
     pub optimize: bool,
 }
 
-/// What a pass made of a program: its name, what it does, calls removed of each op, the text.
+/// The effect of a pass on a program: its name, what it does, calls removed of each op, the text.
 pub type Passed = (
     &'static str,
     &'static str,
@@ -51,7 +51,7 @@ pub type Passed = (
     Option<String>,
 );
 
-/// The program's text, and what each pass makes of it.
+/// The program's text, and the effect of each pass on it.
 pub fn passed(py: Python<'_>, verified: &Arc<Verified>) -> PyResult<(String, Vec<Passed>)> {
     let shown = unlocked(py, || shown(verified, PASSES))?;
     let (before, passes) = shown.map_err(|mistake| errors::internal(mistake.to_string()))?;

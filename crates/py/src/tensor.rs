@@ -6,7 +6,7 @@ mod only;
 mod operators;
 mod rows;
 
-pub use inner::{Elements, Inner, tensors};
+pub use inner::{Elements, Inner, shares, tensors};
 
 use crate::dtype::{PyDType, object};
 use crate::eval::{Value, eval, layout};
@@ -39,7 +39,7 @@ impl From<Inner> for Tensor {
 }
 
 impl Tensor {
-    /// What it is a view of.
+    /// The tensor of the engine, settled if its batch has run.
     #[inline]
     pub fn inner(&self) -> &Inner {
         match &self.inner {
@@ -177,11 +177,7 @@ impl Tensor {
     ) -> PyResult<Self> {
         let sizes = index::sizes(shape, self.elements())?;
         let shaped = self.derive(py, &named::RESHAPE, [Value::Shape(sizes)])?;
-        let shares = match (self.inner(), shaped.inner()) {
-            (Inner::Real(a), Inner::Real(b)) => std::sync::Arc::ptr_eq(a.storage(), b.storage()),
-            (Inner::Traced(a), Inner::Traced(b)) => a.shares_storage(b),
-            _ => false,
-        };
+        let shares = shares(self.inner(), shaped.inner());
         match copy {
             Some(true) if shares => shaped.derive(py, &named::COPY, []),
             Some(false) if !shares => Err(PyValueError::new_err(
@@ -367,7 +363,7 @@ impl Tensor {
         slf.py().import("numpy")?.call_method1("array", (slf,))
     }
 
-    /// What NumPy calls where it finds no buffer.
+    /// NumPy's conversion of objects that have no buffer.
     #[pyo3(signature = (dtype=None, copy=None))]
     fn __array__<'py>(
         slf: &Bound<'py, Self>,
@@ -396,7 +392,7 @@ impl Tensor {
             .call_method("array", (memory,), Some(&options))
     }
 
-    /// What NumPy's universal functions call: operators are the tensor's, the rest is NumPy's.
+    /// NumPy's universal functions on tensors: operators are the tensor's, others NumPy's.
     #[pyo3(signature = (ufunc, method, *inputs, **options))]
     fn __array_ufunc__<'py>(
         slf: &Bound<'py, Self>,

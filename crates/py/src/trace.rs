@@ -68,7 +68,7 @@ pub fn trace<'py>(
     Ok(Program::new(trace.finish()))
 }
 
-/// What a traced function returned, if it is a tuple or a list of tensors.
+/// The results of a traced function, if it returned a tuple or a list of tensors.
 fn as_list<'py>(returned: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
     let is_sequence = returned.is_instance_of::<PyTuple>() || returned.is_instance_of::<PyList>();
     let items: Vec<Bound<'py, PyAny>> = if is_sequence {
@@ -108,7 +108,7 @@ pub fn settle(traced: &Traced) -> PyResult<Option<&Inner>> {
 /// their results.
 ///
 /// # Errors
-/// What a run of the program says.
+/// The outcome of a run of the program.
 pub fn flush(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
     let waiting = watched(|| batch.waiting())?.map_err(errors::traced)?;
     let Some(waiting) = waiting else {

@@ -221,7 +221,7 @@ fn item(entry: &Take) -> ShapeItem {
     ShapeItem::Slice { start, stop, step }
 }
 
-/// The same by ops, for a trace.
+/// The view as steps of a trace.
 #[cold]
 fn recorded(py: Python<'_>, tensor: &Inner, resolved: &Resolved) -> PyResult<Inner> {
     let items = resolved.entries.iter().map(item).collect();
@@ -307,7 +307,7 @@ pub fn take(py: Python<'_>, tensor: &Tensor, indices: &Tensor, axis: usize) -> P
     fancy::along(py, source, axis, indices.inner()).map(Tensor::from)
 }
 
-/// `tensor[key] = value`: the value's elements, broadcast, written to what the key shows.
+/// `tensor[key] = value`: the value's elements, broadcast, written to the view of the key.
 pub fn set_item(
     py: Python<'_>,
     tensor: &Bound<'_, Tensor>,
@@ -358,26 +358,15 @@ fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyRes
         if number.weak().meets(dtype) != dtype {
             return refused(number.weak().dtype().long_name());
         }
-        let element = number
-            .element(dtype)?
-            .tensor(dtype)
-            .map_err(errors::eager)?;
-        return Ok(Inner::Real(element));
+        return number.tensor(dtype);
     }
-    let value = match value.cast::<Tensor>() {
-        Ok(tensor) => tensor.clone(),
-        Err(_) => {
-            let asarray = py.import("cloakwork")?.getattr("asarray")?;
-            asarray.call1((value,))?.cast_into::<Tensor>()?
-        }
-    };
-    let inner = value.get().inner();
+    let inner = numbers::tensor_of(value)?;
     let (from, to) = (kind(inner.dtype()), kind(dtype));
     let others = !dtype.is_number() || !inner.dtype().is_number();
     if from > to || (others && inner.dtype() != dtype) {
         return refused(inner.dtype().long_name());
     }
-    numbers::convert(py, inner, dtype)
+    numbers::convert(py, &inner, dtype)
 }
 
 /// Kinds in the order in which the later hold the earlier.

@@ -1,7 +1,7 @@
 //! A program's inputs: their order, their slots, and the tensors that a run is given for them.
 
 use super::Program;
-use crate::contents::host_copy;
+use crate::contents::row_major;
 use crate::errors;
 use crate::tensor::{Elements, Inner, Tensor};
 use cloakwork_ir::{HostId, HostSlot, HostTensor, Type};
@@ -53,7 +53,7 @@ impl Program {
     ) -> PyResult<HashMap<HostId, HostTensor>> {
         let mut bound = HashMap::new();
         for input in self.inputs() {
-            let host = lent(Self::tensor_of(&input.name, tensors)?)?;
+            let host = row_major(Self::tensor_of(&input.name, tensors)?)?;
             bound.extend(input.slots.iter().map(|id| (*id, host.clone())));
         }
         Ok(bound)
@@ -122,13 +122,5 @@ impl Program {
 
 /// A tensor's elements for a run.
 pub(super) fn lend(tensor: &Inner) -> PyResult<HostTensor> {
-    lent(tensor.real("an input of a program")?)
-}
-
-/// The same: shared where they lie row-major, wherever in their storage they begin, else copied.
-fn lent(tensor: &eager::Tensor) -> PyResult<HostTensor> {
-    if tensor.view().is_contiguous() {
-        return tensor.to_host_alone().map_err(errors::run);
-    }
-    host_copy(tensor)
+    row_major(tensor.real("an input of a program")?)
 }

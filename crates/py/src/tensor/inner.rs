@@ -1,4 +1,4 @@
-//! What tensors are views of.
+//! Tensors of the engine behind `cloakwork.Tensor`: in memory, or traced.
 
 use super::Tensor;
 use crate::{errors, trace};
@@ -6,6 +6,7 @@ use cloakwork_run::eager;
 pub use cloakwork_trace::Tensor as Inner;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use std::sync::Arc;
 
 /// Tensors that have elements, or will have some once a batch has run.
 pub trait Elements {
@@ -28,6 +29,15 @@ impl Elements for Inner {
                 ))),
             },
         }
+    }
+}
+
+/// Whether two tensors are views of one storage.
+pub fn shares(a: &Inner, b: &Inner) -> bool {
+    match (a, b) {
+        (Inner::Real(a), Inner::Real(b)) => Arc::ptr_eq(a.storage(), b.storage()),
+        (Inner::Traced(a), Inner::Traced(b)) => a.shares_storage(b),
+        _ => false,
     }
 }
 

@@ -31,7 +31,7 @@ impl Tensor {
         self.only(wish)
     }
 
-    /// The same of a number.
+    /// The element of a tensor of numbers without axes.
     pub(super) fn numeric(&self, wish: &str) -> PyResult<element::Only> {
         let dtype = self.inner().dtype();
         if dtype.is_number() {

@@ -9,7 +9,7 @@ use pyo3::basic::CompareOp;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// An operator's result, or NotImplemented for what it does not take.
+/// An operator's result, or NotImplemented for operands that it does not take.
 #[inline]
 pub fn operator(
     ready: &'static Ready,
@@ -35,7 +35,7 @@ pub fn power(
     operator(&numbers::POW, a, b)
 }
 
-/// The product of matrices, or NotImplemented for what is not an array.
+/// The product of matrices, or NotImplemented for operands that are not arrays.
 pub fn product(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = a.py();
     let is_number = |x: &Bound<'_, PyAny>| crate::scalar::Number::of(x).is_some();

@@ -1,5 +1,5 @@
-//! Programs call by call: what a composite op expands into, and what of a program can be computed
-//! where some of it cannot.
+//! Programs call by call: expansions of composite ops, and the part of a program that can be
+//! computed where another part fails.
 
 use super::checks::Checks;
 use super::prepared::{Fresh, Prepared};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// A call of a composite op: the calls that it expands into, prepared.
 pub(super) struct Composite {
-    /// The place of the tensor that is written, if there is one, and what to make where none is
+    /// The parameter of the written tensor, if there is one, and the tensor to make where none is
     /// given.
     out: Option<(usize, Fresh)>,
     checks: Checks,
@@ -33,7 +33,7 @@ pub(super) struct Composite {
 enum Place {
     /// An argument.
     Given(usize),
-    /// What a step has made.
+    /// The result of a step.
     Made(usize),
 }
 
@@ -53,7 +53,7 @@ enum Small {
     Free(usize),
 }
 
-/// What a step reads of an argument.
+/// An argument of a step.
 enum SmallArg {
     Place(Place),
     Int(i64),
@@ -302,7 +302,7 @@ impl First {
         arg.map_or(EagerArg::None, |arg| value_of(arg, &tensor))
     }
 
-    /// What a further run needs of an argument: shapes and types are settled.
+    /// An argument for further runs, whose shapes and types are known.
     fn small(&self, arg: Option<&Arg>) -> SmallArg {
         match arg {
             Some(Arg::Device(symbol, _)) => match self.known.get(symbol) {
@@ -315,7 +315,7 @@ impl First {
     }
 }
 
-/// The downloads of a program, in their order; none where something fails, or depends on what did.
+/// The downloads of a program, in their order; `None` for those that depend on a step that fails.
 #[must_use]
 pub fn replay(
     program: &Program,
@@ -358,7 +358,7 @@ pub fn replay(
         if let Some(Arg::Device(symbol, _)) = program.out(op) {
             match made {
                 Some(tensor) => known.insert(*symbol, tensor),
-                // What it was to write is not what the program says.
+                // The tensor that it should have written has other contents.
                 None => known.remove(symbol),
             };
         }

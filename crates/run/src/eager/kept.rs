@@ -1,9 +1,9 @@
 //! Calls that a thread has prepared, by their keys.
 //!
-//! Each thread has its own: no lock is taken, and a forked child goes on with those of the thread
-//! that forked. They are of two generations. When the younger one is full, the elder is forgotten
-//! and takes its place; what is found among the elder ones is young again. So what a program calls
-//! all the time stays, however many calls come once.
+//! Each thread has its own: no lock is taken, and a forked child keeps those of the thread that
+//! forked. There are two generations. When the young one is full, the old one is dropped and the
+//! young one becomes old; an old call that is found becomes young again. So frequent calls stay,
+//! however many others come once.
 
 use super::key::Key;
 use super::prepared::Prepared;

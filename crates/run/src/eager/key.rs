@@ -1,4 +1,4 @@
-//! What a prepared call depends on.
+//! Keys of prepared calls.
 
 use super::EagerArg;
 use cloakwork_ir::ShapeItem;
@@ -16,7 +16,7 @@ pub(super) struct Key {
     words: SmallVec<[u64; 24]>,
 }
 
-/// What a word of a key says; the lowest bits of the first word of each argument.
+/// The kind of an argument, in the lowest bits of its first word.
 #[derive(Clone, Copy)]
 enum Tag {
     Absent,
@@ -73,8 +73,8 @@ fn written<'a>(def: &OpDef, args: &'a [EagerArg]) -> Option<&'a super::Tensor> {
     })
 }
 
-/// Dtype and layout; whether it is frozen, so that what leads to memory need not be copied; and
-/// where it lies relative to what is written, if they share memory.
+/// Dtype and layout; whether it is frozen, so that indices need not be copied; and its place
+/// relative to the written tensor, if they share memory.
 fn tensor(words: &mut SmallVec<[u64; 24]>, arg: &EagerArg, written: Option<&super::Tensor>) {
     let EagerArg::Tensor(tensor) = arg else {
         return;

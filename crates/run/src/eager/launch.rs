@@ -27,7 +27,7 @@ pub(super) struct Settled {
     pub weight_ns: u64,
     scratch_bytes: u64,
     needed: Option<Box<Needed>>,
-    /// It copies between views of the same strides, which is nothing where they begin alike.
+    /// It copies between views of the same strides: no work where both begin at one address.
     copies_alike: bool,
 }
 
@@ -246,7 +246,7 @@ impl Settled {
     }
 }
 
-/// What an argument is a view of, if that never changes.
+/// The storage of an argument, if it is frozen.
 fn frozen(arg: &EagerArg) -> Option<&std::sync::Arc<super::Storage>> {
     match arg {
         EagerArg::Tensor(tensor) if tensor.is_frozen() => Some(tensor.storage()),

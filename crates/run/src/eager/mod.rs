@@ -47,7 +47,7 @@ pub enum EagerError {
     Call {
         /// The op.
         op: &'static str,
-        /// What is wrong.
+        /// The error.
         error: OpError,
     },
     /// It could not be run.
@@ -79,7 +79,7 @@ pub struct Call {
     way: Way,
 }
 
-/// What is known of a call before it runs.
+/// The way of a call, known before it runs.
 enum Way {
     /// Its result, a view.
     Viewed(Tensor),
@@ -126,7 +126,7 @@ impl Call {
     /// Runs it.
     ///
     /// # Errors
-    /// Whatever the verifier would find in a program with this call, or too little memory.
+    /// The findings of the verifier for a program with this call, or too little memory.
     pub fn run(mut self, threads: usize) -> Result<Tensor, EagerError> {
         let context = Context {
             def: self.def,
@@ -156,7 +156,7 @@ pub fn call(
     Call::new(def, args, isa).run(threads)
 }
 
-/// What a call runs with.
+/// The op of a call, and the threads and instructions for it.
 #[derive(Clone, Copy)]
 struct Context {
     def: &'static OpDef,
@@ -259,7 +259,7 @@ fn new(context: Context, args: &mut [EagerArg], key: Option<Key>) -> Result<Made
     Ok((kept::keep(key, prepared), result))
 }
 
-/// Gives what is left out its default.
+/// Gives omitted arguments their defaults.
 fn fill_in(def: &'static OpDef, args: &mut [EagerArg]) {
     for (arg, param) in args.iter_mut().zip(def.params) {
         if let (EagerArg::None, Some(default)) = (&*arg, param.default) {
@@ -269,7 +269,7 @@ fn fill_in(def: &'static OpDef, args: &mut [EagerArg]) {
 }
 
 /// Copies operands whose memory the result's overlaps as another storage: several tensors may be
-/// made of one array of the caller's, and views tell what overlaps only within a storage.
+/// made of one array of the caller's, and views show overlaps only within a storage.
 fn apart(def: &'static OpDef, args: &mut [EagerArg], isa: Isa) -> Result<(), EagerError> {
     let Some(EagerArg::Tensor(out)) = def.out().and_then(|out| args.get(out)).cloned() else {
         return Ok(());

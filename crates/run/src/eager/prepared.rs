@@ -76,7 +76,7 @@ impl Fresh {
 
 /// A call of an op that kernels compute.
 pub(super) struct Kernel {
-    /// The place of the result, and what to make where none is given.
+    /// The parameter of the result, and the tensor to make where none is given.
     out: usize,
     result: Option<Fresh>,
     /// Operands that contain indices, which another thread may write meanwhile.
@@ -91,7 +91,7 @@ impl Kernel {
     /// Prepares a call. Where it has no `out`, it has one afterwards.
     ///
     /// # Errors
-    /// What the declaration finds wrong.
+    /// The declaration refuses the call.
     pub fn new(
         context: Context,
         body: &'static KernelBody,

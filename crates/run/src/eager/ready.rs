@@ -1,6 +1,6 @@
 //! Element-wise calls without a detour: operands that are dense, of one type and of one shape (or
 //! one of them a single element) need nothing of the declaration but its row of kernels, which is
-//! looked up once. Every other call takes the general way; results are the same.
+//! looked up once. All other calls are prepared calls, with equal results.
 
 use super::{EagerArg, EagerError, Tensor, call, internal};
 use crate::exec::dispatch;
@@ -107,7 +107,7 @@ impl Ready {
     /// The result of one or two operands of type `dtype`.
     ///
     /// # Errors
-    /// What the declaration refuses, or too little memory.
+    /// The declaration refuses the call, or there is too little memory.
     pub fn call(
         &self,
         dtype: DType,

@@ -35,7 +35,7 @@ pub struct Storage {
 
 enum Memory {
     Own(Block),
-    /// Somebody else's, which `owner` keeps alive.
+    /// Foreign memory, which `owner` keeps alive.
     Foreign {
         start: *mut u8,
         len: usize,
@@ -87,7 +87,7 @@ impl Storage {
         self.derived().is_some() || self.is_lent_read_only()
     }
 
-    /// What is kept with a frozen storage.
+    /// Data derived from a frozen storage.
     #[must_use]
     #[inline]
     pub fn derived(&self) -> Option<&Derived> {
@@ -136,7 +136,7 @@ impl Storage {
 }
 
 impl Drop for Storage {
-    /// What was secret leaves nothing behind.
+    /// A secret storage is overwritten.
     fn drop(&mut self) {
         if self.secret.load(Ordering::Relaxed) {
             self.zeroize();
@@ -165,8 +165,8 @@ pub struct Tensor {
     body: Arc<Body>,
 }
 
-/// What a tensor consists of: behind one pointer, because tensors are handed on far more often than
-/// they are looked into.
+/// The parts of a tensor: behind one pointer, because tensors are passed on far more often than
+/// they are read.
 struct Body {
     storage: Arc<Storage>,
     dtype: DType,
@@ -374,7 +374,7 @@ impl Tensor {
         &self.body.view
     }
 
-    /// What it is a view of.
+    /// The storage that it is a view of.
     #[must_use]
     #[inline]
     pub fn storage(&self) -> &Arc<Storage> {
