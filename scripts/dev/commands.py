@@ -119,7 +119,7 @@ def fix(args: Args) -> int:
     if list(args) == ["--snapshots"]:
         return _accept_snapshots(require_rust())
     if args:
-        raise DevError(f"fix takes --snapshots or nothing, got: {' '.join(args)}")
+        raise DevError(f"fix takes --snapshots or no argument, got: {' '.join(args)}")
     ensure_environment()
     cargo = require_rust()
     python = _existing(_PYTHON_SOURCES)
@@ -138,14 +138,14 @@ def _accept_snapshots(cargo: str) -> int:
     scope = ["--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
     env = {**environment(), "UPDATE_EXPECT": "1"}
     call_or_fail([cargo, "test", *scope, "--test", "programs", "--test", "passes"], env)
-    say("tests are as the program has them: `git diff tests` is what to review")
+    say("expectations are rewritten: review `git diff tests`")
     return 0
 
 
 def gen(args: Args) -> int:
     """Rewrite the generated files; with --check, fail if they are stale."""
     if list(args) not in ([], ["--check"]):
-        raise DevError(f"gen takes --check or nothing, got: {' '.join(args)}")
+        raise DevError(f"gen takes --check or no argument, got: {' '.join(args)}")
     return call(_generate(require_rust(), args), environment())
 
 

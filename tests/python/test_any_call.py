@@ -209,6 +209,11 @@ def test_an_op_of_fitting_operands_is_reached_by_its_documented_call(name: str) 
     assert results.failed == 0
 
 
+def test_a_required_dtype_is_refused_where_it_is_none() -> None:
+    with pytest.raises(OpTypeError, match="astype: `dtype`: expected an element type, got nothing"):
+        ops.astype(cw.zeros(2), None)
+
+
 def test_too_many_arguments_are_counted() -> None:
     with pytest.raises(CloakworkError, match="at most 1 arguments"):
         cw._core.Op("contiguous")(cw.zeros(1, "i64"), 1)

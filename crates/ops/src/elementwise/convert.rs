@@ -1,6 +1,6 @@
 //! Choosing between operands, and changing their type.
 
-use super::{A, OUT, dtype_or, launch_of};
+use super::{A, OUT, launch_of};
 use crate::op::{Param, ParamKind};
 use crate::reference::field::Field;
 use crate::reference::number::{Accuracy, exact};
@@ -47,7 +47,7 @@ pub static ASTYPE: OpDef = OpDef {
         ..KernelBody::new(
             |args| {
                 let a = args.tensor("a")?;
-                let dtype = dtype_or(args, "dtype", a.dtype)?;
+                let dtype = args.dtype("dtype")?;
                 convertible(a.dtype, dtype)?;
                 Ok(Type::new(dtype, a.shape().clone()))
             },

@@ -14,7 +14,7 @@ pub mod rounding;
 
 use crate::op::{Param, ParamKind};
 use crate::reference::walk::Scalar;
-use crate::{Args, Code, Launch, Launches, OpError, Value, rules};
+use crate::{Args, Code, Launch, Launches, OpError, rules};
 use cloakwork_ir::{ALL_DTYPES, DType, Shape, Type};
 use smallvec::smallvec;
 
@@ -278,11 +278,3 @@ $crate::Reference::Values($crate::reference::walk::elementwise),
     };
 }
 pub(crate) use {binary, declare, unary};
-
-/// The value of a `DType` parameter, or the default.
-pub fn dtype_or(args: &Args, name: &'static str, default: DType) -> Result<DType, OpError> {
-    match args.value(name)? {
-        Value::Absent => Ok(default),
-        _ => args.dtype(name),
-    }
-}

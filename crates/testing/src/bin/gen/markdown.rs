@@ -98,7 +98,7 @@ fn kind(kind: ParamKind) -> String {
     match kind {
         ParamKind::Tensor => "tensor".to_owned(),
         ParamKind::TensorOrInt => "tensor or integer".to_owned(),
-        ParamKind::OptionalTensor => "tensor or nothing".to_owned(),
+        ParamKind::OptionalTensor => "tensor (optional)".to_owned(),
         ParamKind::Out => "tensor that is written".to_owned(),
         ParamKind::Int(i64::MIN, i64::MAX) => "integer".to_owned(),
         ParamKind::Int(low, high) => format!("integer from {low} to {high}"),
