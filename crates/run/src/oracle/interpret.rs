@@ -48,7 +48,7 @@ impl<'a> Interpreter<'a> {
                 self.allocate(*value)?;
                 self.write(*value, &words)
             }
-            Action::Kernel { .. } => Err(RunError::Internal("kernel calls are judged by `judge`".into())),
+            Action::Kernel { .. } => Err(RunError::Internal("`judge` holds kernels".into())),
             Action::Composite { .. } => {
                 Err(RunError::Internal("a composite op was not expanded".into()))
             }
