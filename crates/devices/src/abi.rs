@@ -176,6 +176,7 @@ pub mod node {
     pub const LAUNCH: u32 = 0;
     pub const PREPARE: u32 = 1;
     pub const JOIN: u32 = 2;
+    pub const CHECK: u32 = 3;
 }
 
 /// `cw_node`. The header says what its fields mean.
@@ -189,7 +190,7 @@ pub struct RawNode {
     pub after_count: u32,
     pub launch: *const RawLaunch,
     pub units: u64,
-    pub prepared: *mut c_void,
+    pub block: *mut c_void,
     pub after: *const u32,
 }
 
@@ -198,6 +199,7 @@ pub mod range {
     #![allow(missing_docs)]
     pub const INPUT: u64 = 1;
     pub const OUTPUT: u64 = 2;
+    pub const CHECKED: u64 = 4;
 }
 
 /// `cw_range`. The header says what its fields mean.
@@ -247,6 +249,7 @@ mod tests {
             node::LAUNCH as usize,
             node::PREPARE as usize,
             node::JOIN as usize,
+            node::CHECK as usize,
             size_of::<RawNode>(),
             offset_of!(RawNode, kind),
             offset_of!(RawNode, row),
@@ -254,10 +257,11 @@ mod tests {
             offset_of!(RawNode, after_count),
             offset_of!(RawNode, launch),
             offset_of!(RawNode, units),
-            offset_of!(RawNode, prepared),
+            offset_of!(RawNode, block),
             offset_of!(RawNode, after),
             range::INPUT as usize,
             range::OUTPUT as usize,
+            range::CHECKED as usize,
             size_of::<RawRange>(),
             offset_of!(RawRange, at),
             offset_of!(RawRange, bytes),

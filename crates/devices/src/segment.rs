@@ -27,6 +27,13 @@ pub enum NodeWork<'a> {
         /// The block that it writes.
         prepared: *mut c_void,
     },
+    /// Fails the queue unless a status word is 0.
+    Check {
+        /// The status word.
+        status: *mut c_void,
+        /// The caller's number of the check.
+        check: u64,
+    },
     /// No work: nodes after it are after all nodes that it is after.
     Join,
 }
@@ -53,13 +60,15 @@ pub struct Span {
     pub is_input: bool,
     /// Later work finds the contents that the segment leaves there.
     pub is_output: bool,
+    /// The host reads its contents where a check of them fails.
+    pub is_checked: bool,
 }
 
 impl Node<'_> {
     fn raw(&self, device: &OpenDevice) -> Result<RawNode, DeviceError> {
-        let (kind, row, launch, units, prepared) = match self.work {
+        let none = std::ptr::null_mut();
+        let (kind, row, launch, units, block) = match self.work {
             NodeWork::Launch { row, launch, units } => {
-                let none = std::ptr::null_mut();
                 (node::LAUNCH, Some(row), Some(launch), units, none)
             }
             NodeWork::Prepare {
@@ -67,7 +76,8 @@ impl Node<'_> {
                 launch,
                 prepared,
             } => (node::PREPARE, Some(row), Some(launch), 0, prepared),
-            NodeWork::Join => (node::JOIN, None, None, 0, std::ptr::null_mut()),
+            NodeWork::Check { status, check } => (node::CHECK, None, None, check, status),
+            NodeWork::Join => (node::JOIN, None, None, 0, none),
         };
         Ok(RawNode {
             kind,
@@ -76,7 +86,7 @@ impl Node<'_> {
             after_count: self.after.len() as u32,
             launch: launch.map_or(std::ptr::null(), |(launch, _)| launch),
             units,
-            prepared,
+            block,
             after: self.after.as_ptr(),
         })
     }
@@ -90,7 +100,9 @@ impl Span {
             bytes: self.bytes,
             first: self.nodes.0,
             last: self.nodes.1,
-            flags: flag(self.is_input, range::INPUT) | flag(self.is_output, range::OUTPUT),
+            flags: flag(self.is_input, range::INPUT)
+                | flag(self.is_output, range::OUTPUT)
+                | flag(self.is_checked, range::CHECKED),
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Segments: launches of a device that its driver gets at once.
 //!
-//! A segment is a maximal run of consecutive launches of one queue with no wait before any but the
-//! first, and no event behind any but the last; a check of a status word ends it. So no other
-//! queue notices whether a driver gets the steps one by one or at once. A step alone is no segment.
+//! A segment is a maximal run of consecutive launches and checks of one queue with no wait before
+//! any but the first, and no event behind any but the last. So no other queue notices whether a
+//! driver gets the steps one by one or at once. A step alone is no segment.
 //!
 //! A segment lists the bytes that its steps access, with the steps between which their contents
 //! matter, and the order that the bytes demand; a driver may use any order that keeps it.
 
-use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step};
+use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step, guarded};
 use crate::plan::{Address, Plan, Space, Work};
 use cloakwork_devices::Capabilities;
 use cloakwork_ir::Lifetime;
@@ -38,6 +38,8 @@ pub struct SegmentRange {
     pub is_input: bool,
     /// Their contents after it matter.
     pub is_output: bool,
+    /// The host reads their contents where a check of them fails.
+    pub is_checked: bool,
 }
 
 /// Consecutive steps of a queue of launches.
@@ -121,7 +123,10 @@ fn runs(plan: &Plan, takes: &[bool]) -> Vec<Range<u32>> {
             close(run.take(), index);
         }
         let is_taken = takes[step.queue as usize]
-            && matches!(step.work, Work::Launch { .. } | Work::Prepare { .. });
+            && matches!(
+                step.work,
+                Work::Launch { .. } | Work::Prepare { .. } | Work::Check(_)
+            );
         if is_taken {
             run = run.or(Some((index, step.queue)));
         } else {
@@ -149,6 +154,12 @@ struct Draft<'a> {
     memories: FxHashMap<Room, Bytes>,
     /// What nodes access of buffers, constants and status words, by space and number.
     accessed: FxHashMap<(Space, u32), Vec<Accessed>>,
+    /// The op of the last check.
+    guard: Option<u32>,
+    /// The node of the last check.
+    last_check: Option<u32>,
+    /// Bytes of buffers that checks are about, by number.
+    checked: FxHashMap<u32, Vec<Range<i64>>>,
 }
 
 impl<'a> Draft<'a> {
@@ -170,6 +181,9 @@ impl<'a> Draft<'a> {
             },
             memories: FxHashMap::default(),
             accessed: FxHashMap::default(),
+            guard: None,
+            last_check: None,
+            checked: FxHashMap::default(),
         };
         for step in steps {
             let node = draft.ordered(step);
@@ -194,14 +208,22 @@ impl<'a> Draft<'a> {
 
     /// Adds a step after the nodes that its bytes demand.
     fn ordered(&mut self, step: u32) -> u32 {
-        let found = accesses_of_step(self.plan, self.reaches, step as usize);
+        let work = &self.plan.steps[step as usize];
+        let mut found = accesses_of_step(self.plan, self.reaches, step as usize);
+        found.extend(guarded(work, &mut self.guard));
+        let is_check = matches!(work.work, Work::Check(_));
         let mut after = Demands::new();
+        // The first check of the plan that fails is the one that is reported.
+        after.extend(self.last_check.filter(|_| is_check));
         for access in &found {
             if let Some(bytes) = self.memories.get(&access.room) {
                 bytes.demands(&access.bytes, access.writes, &mut after);
             }
         }
         let node = self.push(Some(step), after);
+        if is_check {
+            self.last_check = Some(node);
+        }
         for writes in [false, true] {
             for access in found.iter().filter(|access| access.writes == writes) {
                 let mut bytes = self.memories.remove(&access.room).unwrap_or_default();
@@ -215,7 +237,9 @@ impl<'a> Draft<'a> {
 
     /// Notes the bytes that a step accesses.
     fn access(&mut self, step: u32, node: u32) {
-        let all = self.plan.addresses_of(&self.plan.steps[step as usize]);
+        let step = &self.plan.steps[step as usize];
+        let is_check = matches!(step.work, Work::Check(_));
+        let all = self.plan.addresses_of(step);
         for (address, reach) in self.plan.addresses[all.clone()]
             .iter()
             .zip(&self.reaches[all])
@@ -229,6 +253,10 @@ impl<'a> Draft<'a> {
                 Space::Status => start..start + reach.bytes() as i64,
                 _ => continue,
             };
+            if is_check && address.space == Space::Buffer {
+                let checked = self.checked.entry(address.index).or_default();
+                checked.push(bytes.clone());
+            }
             let known = self
                 .accessed
                 .entry((address.space, address.index))
@@ -254,6 +282,11 @@ impl<'a> Draft<'a> {
             };
             accessed.sort_unstable_by_key(|(bytes, _)| (bytes.is_empty(), bytes.start));
             let joined = accessed.into_iter().fold(Vec::new(), join);
+            let checked = self.checked.get(&index).filter(|_| space == Space::Buffer);
+            let is_checked = |bytes: &Range<i64>| {
+                let mut all = checked.into_iter().flatten();
+                all.any(|one| one.start < bytes.end && bytes.start < one.end)
+            };
             ranges.extend(joined.into_iter().map(|(bytes, nodes)| SegmentRange {
                 at: Address {
                     space,
@@ -264,6 +297,7 @@ impl<'a> Draft<'a> {
                 life: nodes,
                 is_input: life.first < steps.start || space != Space::Buffer,
                 is_output: life.last >= steps.end,
+                is_checked: is_checked(&bytes),
             }));
         }
         ranges.sort_unstable_by_key(|range| (range.life.first, range.at.index, range.at.offset));

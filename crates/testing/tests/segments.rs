@@ -4,7 +4,7 @@
 use cloakwork_devices::{Capabilities, Costs, Drivers};
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
-use cloakwork_plan::{Options, Plan, plan};
+use cloakwork_plan::{Options, Plan, Work, plan};
 use cloakwork_run::{Executor, RunError, RunOptions};
 use cloakwork_testing::{Inputs, inputs, programs_without_devices};
 use cloakwork_verify::{Verified, verify};
@@ -117,28 +117,42 @@ fn many_readers_of_bytes_that_are_written_again_are_joined() {
     }
 }
 
+/// Two checks, with launches before, between and after them.
 const CHECKED: &str = r#"
 %a = host_to_device input "a" i64[64]
 %i = host_to_device input "i" i64[64]
 %j = empty [64], i64
 %j = _modsum_ttc %i, %i, 1000003, %j
+%s = empty [64], i64
+%s = _modsum_ttc %a, %i, 1000003, %s
 %k = empty [64], i64
 %k = _modsum_ttc %j, %i, 1000003, %k
 %b = empty [64], i64
 %b = take_along_axis %a, %k, 0, %b
 %c = empty [64], i64
-%c = _modsum_ttc %b, %a, 1000003, %c
-device_to_host %c -> output "c"
+%c = _modsum_ttc %b, %s, 1000003, %c
+%d = empty [64], i64
+%d = take_along_axis %c, %j, 0, %d
+%e = empty [64], i64
+%e = _modsum_ttc %d, %b, 1000003, %e
+device_to_host %e -> output "e"
 "#;
 
 #[test]
-fn a_check_that_fails_between_segments_says_what_it_says_on_the_host() {
+fn a_check_that_fails_in_a_segment_says_what_it_says_on_the_host() {
     let verified = verified(CHECKED);
     let good = inputs(verified.program(), |i| i as i64 % 20);
     let bad = inputs(verified.program(), |i| i as i64 + 20);
     let words = |results: Results| results.map_err(|error| error.to_string());
     let plan = planned(&verified, Device::Sim(0), Drivers::default());
-    assert_eq!(plan.segments.len(), 2, "{plan}");
+    let [segment] = &plan.segments[..] else {
+        panic!("{plan}")
+    };
+    let steps = &plan.steps[segment.first as usize..segment.end as usize];
+    let checks = steps
+        .iter()
+        .filter(|step| matches!(step.work, Work::Check(_)));
+    assert_eq!(checks.count(), 2, "{plan}");
     let refused = words(expected(&verified, &bad));
     assert!(
         refused
@@ -153,4 +167,36 @@ fn a_check_that_fails_between_segments_says_what_it_says_on_the_host() {
         }
         assert_eq!(words(run(&mut executor, &bad)), refused);
     }
+}
+
+#[test]
+fn launches_that_trust_contents_are_after_their_check_and_checks_after_one_another() {
+    let plan = planned(&verified(CHECKED), Device::Sim(0), Drivers::default());
+    let [segment] = &plan.segments[..] else {
+        panic!("{plan}")
+    };
+    let mut before: Vec<BTreeSet<u32>> = Vec::new();
+    let mut checks: Vec<(u32, u32)> = Vec::new();
+    let mut held = 0;
+    for (number, node) in (0u32..).zip(&segment.nodes) {
+        let after = segment.after(node);
+        let all = after.iter().flat_map(|&one| before[one as usize].clone());
+        before.push(all.chain(after.iter().copied()).collect());
+        let Some(step) = node.step.map(|step| &plan.steps[step as usize]) else {
+            continue;
+        };
+        let is_check = matches!(step.work, Work::Check(_));
+        for &(check, origin) in &checks {
+            if is_check || step.origin == origin {
+                assert!(before[number as usize].contains(&check), "{number}\n{plan}");
+                held += 1;
+            }
+        }
+        if is_check {
+            checks.push((number, step.origin));
+        }
+    }
+    assert_eq!((checks.len(), held), (2, 3), "{plan}");
+    let ranges = segment.ranges.iter().filter(|range| range.is_checked);
+    assert_eq!(ranges.count(), 2, "the indices of both\n{plan}");
 }

@@ -113,19 +113,21 @@ enum {
   CW_NODE_LAUNCH = 0,   // as `launch`
   CW_NODE_PREPARE = 1,  // as `prepare`
   CW_NODE_JOIN = 2,     // none: nodes after it are after all nodes that it is after
+  CW_NODE_CHECK = 3,    // as `check`: nodes after it may trust the contents
 };
 
 // A node of a segment. Nodes are in an order in which they may run one after another. Nodes of
 // which neither is after the other, directly or through others, may run at the same time or in any
-// order; all others must run in the order of `after`.
+// order; all others must run in the order of `after`. A check is after all checks before it. Where
+// one fails, the queue fails there, and nodes that are not after it may have run or not.
 typedef struct cw_node {
   uint32_t kind;            // CW_NODE_...
   uint32_t row;             // of the table
   uint32_t params;          // of the launch
   uint32_t after_count;     // length of `after`
-  const cw_launch* launch;  // null for a join
-  uint64_t units;           // all units of a launch
-  void* prepared;           // the device memory that a prepare writes
+  const cw_launch* launch;  // null for a join and a check
+  uint64_t units;           // all units of a launch; the number of a check
+  void* block;              // the device memory that a prepare writes; the status word of a check
   const uint32_t* after;    // nodes that are done before this one begins: smaller numbers
 } cw_node;
 
@@ -133,6 +135,8 @@ typedef struct cw_node {
 enum {
   CW_RANGE_INPUT = 1u << 0,   // the segment finds contents there
   CW_RANGE_OUTPUT = 1u << 1,  // later work finds the contents that the segment leaves there
+  // While it is in use, its contents are there: the host reads them where a check of them fails.
+  CW_RANGE_CHECKED = 1u << 2,
 };
 
 // Device memory that nodes of a segment access. Together the ranges hold all bytes that nodes

@@ -5,8 +5,8 @@
 //! must not overlap. Bytes whose contents mean nothing before a run, or after it, are overwritten.
 
 use super::memory::Memory;
-use super::queue::{Shared, lock};
-use super::table::{At, Device, Launch, REFUSED, Scratch, copied, device, found, queue};
+use super::queue::{Shared, Why, lock};
+use super::table::{At, Device, Launch, REFUSED, Scratch, copied, device, found, holds, queue};
 use crate::abi::{Opaque, RawNode, RawParts, RawRange, RawSegmentFunctions, node, range};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -28,6 +28,8 @@ const MOST_NOISE: usize = 1 << 16;
 enum Work {
     Launch(Launch, u64),
     Prepare(Launch, At),
+    /// The status word, and the number of the check.
+    Check(At, u64),
     Join,
 }
 
@@ -197,6 +199,12 @@ impl Segment {
                     }
                     Work::Prepare(launch.found(memory)?, found(memory, into)?)
                 }
+                Work::Check(status, check) => {
+                    if !in_use.holds(status, number) {
+                        return Err(format!("node {number} checks no status word of a range"));
+                    }
+                    Work::Check(found(memory, status)?, check)
+                }
                 Work::Join => Work::Join,
             };
             for &before in &after {
@@ -222,13 +230,15 @@ impl Segment {
         })
     }
 
-    fn run(&self, shared: &Shared) -> Result<(), String> {
+    fn run(&self, shared: &Shared) -> Result<(), Why> {
         let is_there = |(at, there): &(usize, At)| {
             let now = lock(&shared.memory).find(std::ptr::without_provenance_mut(*at), 0);
             now == Ok(there.0)
         };
         if !self.rooms.iter().all(is_there) {
-            return Err("memory of a segment was released before it".to_owned());
+            return Err("memory of a segment was released before it"
+                .to_owned()
+                .into());
         }
         let scratch = Scratch::new(self.scratch_bytes)?;
         self.overwrite(0);
@@ -245,6 +255,8 @@ impl Segment {
             match &node.work {
                 Work::Launch(launch, units) => unsafe { launch.run(*units, None, &scratch) },
                 Work::Prepare(launch, into) => unsafe { launch.run(0, Some(*into), &scratch) },
+                // SAFETY: as above; launches that it is after are done.
+                Work::Check(status, check) => unsafe { holds(*status, *check) }?,
                 Work::Join => {}
             }
             for &next in &node.next {
@@ -291,7 +303,8 @@ unsafe fn work_of(raw: &RawNode) -> Result<Work, String> {
     let launch = || unsafe { Launch::of(raw.row, &*raw.launch, raw.params) };
     match raw.kind {
         node::LAUNCH => Ok(Work::Launch(launch(), raw.units)),
-        node::PREPARE => Ok(Work::Prepare(launch(), At(raw.prepared))),
+        node::PREPARE => Ok(Work::Prepare(launch(), At(raw.block))),
+        node::CHECK => Ok(Work::Check(At(raw.block), raw.units)),
         node::JOIN => Ok(Work::Join),
         other => Err(format!("nodes of kind {other} are unknown")),
     }
@@ -324,7 +337,7 @@ unsafe extern "C" fn run(raw: Opaque, segment: Opaque) -> i32 {
     // SAFETY: `build` made it.
     let segment = Arc::clone(unsafe { &*segment.cast::<Arc<Segment>>() });
     // SAFETY: the queue is open.
-    unsafe { queue(raw) }.push(Box::new(move |shared| Ok(segment.run(shared)?)));
+    unsafe { queue(raw) }.push(Box::new(move |shared| segment.run(shared)));
     0
 }
 

@@ -367,12 +367,21 @@ unsafe extern "C" fn check(raw: Opaque, status: *const c_void, check: u64) -> i3
         let status = status;
         let word = lock(&shared.memory).find(status.0, size_of::<u64>() as u64)?;
         // SAFETY: the word is the device's, as `find` says, and launches before are done.
-        match unsafe { word.cast::<u64>().read() } {
-            0 => Ok(()),
-            status => Err(Why::Check(FailedCheck { check, status })),
-        }
+        unsafe { holds(At(word), check) }
     }));
     0
+}
+
+/// Whether a check holds, by its status word.
+///
+/// # Safety
+/// The word can be read.
+pub(super) unsafe fn holds(word: At, check: u64) -> Result<(), Why> {
+    // SAFETY: the caller's promise.
+    match unsafe { word.0.cast::<u64>().read() } {
+        0 => Ok(()),
+        status => Err(Why::Check(FailedCheck { check, status })),
+    }
 }
 
 unsafe extern "C" fn failed_check(raw: Opaque, to: *mut FailedCheck) -> i32 {

@@ -180,6 +180,7 @@ impl Sums {
             nodes,
             is_input: is.contains("in"),
             is_output: is.contains("out"),
+            is_checked: false,
         }
     }
 

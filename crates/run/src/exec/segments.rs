@@ -46,6 +46,7 @@ impl Devices {
                 nodes: (range.life.first, range.life.last),
                 is_input: range.is_input,
                 is_output: range.is_output,
+                is_checked: range.is_checked,
             })
         };
         let spans = segment.ranges.iter().map(span);
@@ -84,7 +85,11 @@ fn read_node<'a>(
             launch,
             prepared: table.pointers[step.first_address as usize],
         },
-        Work::Transfer(_) | Work::Check(_) | Work::Function(_) => {
+        Work::Check(check) => NodeWork::Check {
+            status: table.pointers[step.first_address as usize],
+            check: u64::from(check),
+        },
+        Work::Transfer(_) | Work::Function(_) => {
             return Err(RunError::Internal("a segment of more than launches".into()));
         }
     };
