@@ -1,4 +1,7 @@
 //! Compiles csrc/: one static library an instruction set, each with its own flags.
+//!
+//! `CLOAKWORK_SKIP_CPP=1` compiles nothing: `cargo check` links nothing, so it needs no library.
+//! It takes a target directory of its own, so that builds do not take its result.
 
 use std::path::Path;
 
@@ -80,9 +83,7 @@ const PORTABLE: Set = ("portable", &FAMILIES, &[]);
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../csrc");
     println!("cargo:rerun-if-changed={}", root.display());
-    // clippy links nothing, and cargo keeps its build apart: minutes of C++ for nobody.
-    let wrapper = std::env::var("RUSTC_WORKSPACE_WRAPPER").unwrap_or_default();
-    let is_lint = Path::new(&wrapper).ends_with("clippy-driver");
+    let is_compiled = is_compiled();
     let architecture = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     let sets = if architecture == "x86_64" {
         &X86[..]
@@ -98,7 +99,7 @@ fn main() {
             // Newer clang counts 512-bit registers apart.
             library.flag_if_supported("-mevex512");
         }
-        if !is_lint {
+        if is_compiled {
             library.compile(&format!("cloakwork_kernels_{isa}"));
         }
     }
@@ -106,7 +107,7 @@ fn main() {
     let mut common = build(&root);
     common.files(COMMON.iter().map(|file| root.join(file)));
     let compiler = common.get_compiler().path().display().to_string();
-    if !is_lint {
+    if is_compiled {
         common.compile("cloakwork_kernels_common");
     }
     // For the test that looks at what objects of one instruction set export.
@@ -117,6 +118,16 @@ fn main() {
         .collect();
     println!("cargo:rustc-env=CLOAKWORK_ISA_SOURCES={}", lines.join(";"));
     println!("cargo:rustc-env=CLOAKWORK_CXX={compiler}");
+}
+
+/// Whether something will be linked. Not by clippy either, whose build cargo keeps apart.
+fn is_compiled() -> bool {
+    const SKIP: &str = "CLOAKWORK_SKIP_CPP";
+    println!("cargo:rerun-if-env-changed={SKIP}");
+    let wrapper = std::env::var("RUSTC_WORKSPACE_WRAPPER").unwrap_or_default();
+    let is_lint = Path::new(&wrapper).ends_with("clippy-driver");
+    let is_skipped = std::env::var(SKIP).is_ok_and(|value| value == "1");
+    !is_lint && !is_skipped
 }
 
 /// The files of an instruction set.

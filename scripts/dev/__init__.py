@@ -7,6 +7,7 @@ interpreters the Pythons of this machine
 peers        libraries that benchmarks compare with
 pythons      the extension under every supported Python
 aarch64      the portable kernels on another architecture
-matrix       both of these
+aarch64_rust cargo check of the crates for it
+matrix       these three
 commands     demo, test, check, ...: the table that `dev.py --help` prints
 """

@@ -175,7 +175,7 @@ def sanitize(args: Args) -> int:
 
 
 def matrix(args: Args) -> int:
-    """Run the build under every supported Python here, and its kernels on aarch64 (qemu-user)."""
+    """Run the build under every supported Python here; check kernels and crates for aarch64."""
     ensure_built()
     return matrices.run(args)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from scripts.dev import aarch64, pythons
+from scripts.dev import aarch64, aarch64_rust, pythons
 from scripts.dev.console import DevError, say
 
 REQUIRED = "--required"
@@ -41,4 +41,15 @@ def _aarch64() -> str | None:
     return lacks
 
 
-PARTS: dict[str, Callable[[], str | None]] = {"pythons": _pythons, "aarch64": _aarch64}
+def _aarch64_rust() -> str | None:
+    lacks = aarch64_rust.lacking()
+    if lacks is None:
+        aarch64_rust.check()
+    return lacks
+
+
+PARTS: dict[str, Callable[[], str | None]] = {
+    "pythons": _pythons,
+    "aarch64": _aarch64,
+    "aarch64-rust": _aarch64_rust,
+}

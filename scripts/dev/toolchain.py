@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 from scripts.dev.console import ROOT, DevError
@@ -41,6 +42,24 @@ def find_tool(name: str) -> str | None:
     return found
 
 
+def rust_version(rustc: str, env: Mapping[str, str] | None = None) -> tuple[int, ...] | None:
+    """Ask a compiler for its version; None if it does not start."""
+    command = [rustc, "--version"]
+    try:
+        answer = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    match = re.match(r"rustc (\d+)\.(\d+)", answer.stdout)
+    return (int(match[1]), int(match[2])) if match else None
+
+
+def needed_rust() -> tuple[int, ...]:
+    """Read the workspace's rust-version, its only statement."""
+    with (ROOT / "Cargo.toml").open("rb") as source:
+        version = tomllib.load(source)["workspace"]["package"]["rust-version"]
+    return tuple(int(part) for part in version.split(".")[:2])
+
+
 def _venv_findings() -> list[str]:
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         return ["Python's venv and ensurepip: Debian, Ubuntu: apt install python3-venv"]
@@ -51,7 +70,7 @@ def _rust_findings() -> list[str]:
     findings = [f"{tool}: {_RUST_HINT}" for tool in ("cargo", "rustc") if find_tool(tool) is None]
     rustc = find_tool("rustc")
     if rustc is not None:
-        found, needed = _rust_version(rustc), _needed_rust()
+        found, needed = rust_version(rustc), needed_rust()
         if found is None:
             findings.append(f"a working rustc: `{rustc} --version` fails; {_RUST_HINT}")
         elif found < needed:
@@ -78,22 +97,6 @@ def _cxx_findings() -> list[str]:
     if status != 0:
         return [f"a C++17 compiler with 128-bit integers, {compiler} is none: {_CXX_HINT}"]
     return []
-
-
-def _rust_version(rustc: str) -> tuple[int, ...] | None:
-    try:
-        answer = subprocess.run([rustc, "--version"], capture_output=True, text=True, check=False)
-    except OSError:
-        return None
-    match = re.match(r"rustc (\d+)\.(\d+)", answer.stdout)
-    return (int(match[1]), int(match[2])) if match else None
-
-
-def _needed_rust() -> tuple[int, ...]:
-    """Read the workspace's rust-version, its only statement."""
-    with (ROOT / "Cargo.toml").open("rb") as source:
-        version = tomllib.load(source)["workspace"]["package"]["rust-version"]
-    return tuple(int(part) for part in version.split(".")[:2])
 
 
 def _raise_if_any(findings: list[str]) -> None:

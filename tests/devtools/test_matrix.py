@@ -1,4 +1,4 @@
-"""`dev.py matrix`: other Pythons, and portable kernels on aarch64; missing parts are reported."""
+"""`dev.py matrix`: other Pythons, and kernels and crates for aarch64; lacks are reported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.dev import aarch64, commands, interpreters, matrix, pythons
+from scripts.dev import aarch64, aarch64_rust, commands, interpreters, matrix, pythons
 from scripts.dev.console import ROOT, DevError
 
 THIS = (sys.version_info[0], sys.version_info[1])
@@ -25,12 +25,15 @@ def test_what_a_part_lacks_is_said_and_required_on_demand(
     ran: list[str] = []
     monkeypatch.setitem(matrix.PARTS, "pythons", lambda: ran.append("pythons"))
     monkeypatch.setitem(matrix.PARTS, "aarch64", lambda: "no emulator here")
+    monkeypatch.setattr(aarch64_rust, "lacking", lambda: "no packages here")
     assert matrix.run([]) == 0
-    assert "aarch64 skipped: no emulator here" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "aarch64 skipped: no emulator here" in said
+    assert "aarch64-rust skipped: no packages here" in said
     assert ran == ["pythons"]
     with pytest.raises(DevError, match=r"^aarch64: no emulator here$"):
         matrix.run(["aarch64", "--required"])
-    with pytest.raises(DevError, match="matrix takes pythons, aarch64 and --required, got: riscv"):
+    with pytest.raises(DevError, match="matrix takes pythons, aarch64, aarch64-rust and --req"):
         matrix.run(["riscv"])
 
 
@@ -125,6 +128,67 @@ def test_every_row_is_called_by_a_launch_here_and_gives_the_same_twice() -> None
     assert len(row.split()) > 100
 
 
+SHOWN = "Package: rustc-web\nVersion: {0}\n\nPackage: libstd-rust-web-dev\nVersion: {1}\n"
+
+
+@pytest.mark.parametrize(
+    ("shown", "reason"),
+    [
+        (SHOWN.format("1.96.0+dfsg1-1", "1.96.0+dfsg1-1"), None),
+        (SHOWN.format("1.85.0+dfsg3-1", "1.85.0+dfsg3-1"), "Debian's rustc is 1.85.0+dfsg3-1, the"),
+        (SHOWN.format("1.96.0+dfsg1-1", "1.95.0+dfsg1-1"), "apt's sources have no rustc-web with"),
+        ("Package: rustc-web\nVersion: 1.96.0+dfsg1-1\n", "apt's sources have no rustc-web with"),
+        ("", "apt's sources have no rustc-web with libstd-rust-web-dev:arm64 of the same version"),
+    ],
+)
+def test_debian_s_rust_serves_if_it_is_new_enough_and_there_for_both_architectures(
+    shown: str, reason: str | None
+) -> None:
+    found = aarch64_rust.unfit(shown, (1, 88))
+    assert found is None if reason is None else found is not None and found.startswith(reason)
+
+
+def test_debian_s_rust_is_downloaded_with_the_libraries_that_the_machine_lacks() -> None:
+    needed = ["libstd-rust-web-dev", "libstd-rust-web-1.96", "libllvm22", "libc6", "libz3-4"]
+    downloaded = {"rustc-web", "libstd-rust-web-dev:arm64", *needed[:3]}
+    assert set(aarch64_rust.chosen(needed, ["libc6", "libz3-4"])) == downloaded
+    # The standard library and the compiler lie in one folder even where they are installed.
+    assert set(aarch64_rust.chosen(needed, needed)) == downloaded - {"libllvm22"}
+
+
+def without_debian_s_rust(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine with nothing in PATH or below target/."""
+    monkeypatch.setenv("PATH", str(folder / "bin"))
+    monkeypatch.setattr(aarch64_rust, "_OUT", folder)
+    monkeypatch.setattr(aarch64_rust, "_RUSTC", folder / "rustc")
+
+
+def test_a_machine_without_apt_and_one_without_network_skip_the_check_of_the_crates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_debian_s_rust(tmp_path, monkeypatch)
+    assert aarch64_rust.lacking() == (
+        "apt-get and apt-cache and dpkg-query and dpkg-deb not installed (they are Debian's)"
+    )
+    (tmp_path / "bin").mkdir()
+    for tool in ("apt-get", "apt-cache", "dpkg-query", "dpkg-deb"):
+        (tmp_path / "bin" / tool).write_text("#!/bin/sh\necho W: no network >&2\nexit 100\n")
+        (tmp_path / "bin" / tool).chmod(0o755)
+    lacks = aarch64_rust.lacking()
+    assert lacks is not None
+    assert lacks.startswith("apt's sources have no rustc-web with")
+    assert lacks.endswith("; W: no network")
+
+
+def test_a_compiler_that_is_unpacked_is_used_without_apt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_debian_s_rust(tmp_path, monkeypatch)
+    (tmp_path / "rustc").write_text("#!/bin/sh\necho rustc 1.999.0\n")
+    (tmp_path / "rustc").chmod(0o755)
+    assert aarch64_rust.lacking() is None
+
+
 def test_pythons_are_those_of_supported_versions_but_the_environment_s_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -168,8 +232,9 @@ def test_smoke_tests_that_fail_are_told_with_their_version(
 
 def test_ci_requires_what_it_could_install() -> None:
     script = (ROOT / ".ci" / "run").read_text()
-    required = "if has_tools; then python3 dev.py matrix --required; else python3 dev.py matrix; fi"
-    assert required in script
+    assert "\nif has_tools; then required=--required; fi\n" in script
+    assert "\npython3 dev.py matrix pythons aarch64 ${required:-}\n" in script
+    assert "\npython3 dev.py matrix aarch64-rust\n" in script
     assert script.rstrip().endswith("python3 dev.py test")
     assert subprocess.run(["bash", "-n", ROOT / ".ci" / "run"], check=False).returncode == 0
     assert "matrix" in [command.name for command in commands.COMMANDS]
