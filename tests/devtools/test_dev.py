@@ -118,7 +118,7 @@ def test_snapshots_are_accepted_by_the_test_that_pins_them(monkeypatch: pytest.M
     assert tests == ["programs", "passes"]
     assert update == "1"
     assert all((ROOT / "crates/testing/tests" / f"{name}.rs").is_file() for name in tests)
-    with pytest.raises(DevError, match=r"fix takes --snapshots or nothing, got: --plans"):
+    with pytest.raises(DevError, match=r"fix takes --snapshots or no argument, got: --plans"):
         commands.fix(["--plans"])
 
 
