@@ -100,6 +100,18 @@ constexpr Shape kShapes[] = {
     {"msm_windows", "1 3 1 100", 3, "u e 0 48 0 0; i e 0 0 0 0; h x16 0 0 0 0", "8 8 5 1"},
     {"msm_combine", "2 100", 1, "o e 1 0; u k 144 0", "3 1 5"},
     {"curve_mul", "2 2 100", 2, "o e 2 1 0; i e 0 1 0; o e 1 0 0", ""},
+    // Checks: the status word may hold an earlier one, of which the least stays.
+    {"check_range", "3 5 7", 3, "o e 0 0 0; i e 35 7 1", "-1000 2000"},
+    {"check_range", "3 5 7", 3, "o e 0 0 0; i e 1 6 60", "0 1"},
+    {"check_lookup_rows", "9", 1, "o e 0; i x5 1", "3"},
+    {"check_nonzero", "5 4", 1, "o e 0 0; i x2 4 1", ""},
+    {"check_below_prime", "5 4", 1, "o e 0 0; i e 4 1", "4 7 8 9 1000000007"},
+    {"check_permutation", "3 8", 1, "o e 0 0; i x8 8 1", "8"},
+    {"check_permutation", "3 8", 1, "o e 0 0; i p8 0 1", "8"},
+    {"check_coprime", "6", 1, "o e 0; i e 1", ""},
+    {"check_distinct", "6 2", 0, "o e 0 0; i x2 2 1", ""},
+    {"check_starts", "6", 1, "o e 0; i x5 1", "4"},
+    {"check_transcript", "216", 0, "o e 0; i e 1", "100 0"},
 };
 
 #endif  // CLOAKWORK_TESTS_PORTABLE_LAUNCHES_H_
