@@ -1,5 +1,6 @@
 """Batches compute the same results as single calls."""
 
+import threading
 from typing import Any
 
 import cloakwork as cw
@@ -246,3 +247,25 @@ def test_a_copy_of_an_array_is_made_at_once() -> None:
         array[:] = 7
     # An operand that is already a tensor is copied when the batch runs the call.
     assert [one.tolist() for one in sums] == 5 * [[1, 2, 3, 4]] + [[8, 8, 8, 8]]
+
+
+def test_threads_that_want_a_result_at_the_same_time_wait_for_one_run() -> None:
+    found: list[object] = []
+
+    def use(tensor: cw.Tensor) -> None:
+        try:
+            found.append(np.asarray(tensor)[5])
+        except TraceError as error:
+            found.append(error)
+
+    for _ in range(20):
+        with cw.batch():
+            result = cw.asarray(np.arange(300_000.0)) * 2 + 1
+            threads = [threading.Thread(target=use, args=(result,)) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            threads[-1].join()
+        use(result)
+        for thread in threads:
+            thread.join()
+    assert found == [11.0] * 80

@@ -7,7 +7,13 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import ops
-from cloakwork.errors import ContentsError, SecretError, TensorIndexError, TraceError
+from cloakwork.errors import (
+    ContentsError,
+    ParamError,
+    SecretError,
+    TensorIndexError,
+    TraceError,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -362,3 +368,15 @@ def test_an_index_of_several_that_is_out_of_range_is_named_with_its_axis() -> No
         with pytest.raises(TensorIndexError, match=f"out of range for axis {axis} of size"):
             tensor[key] = 1.0
     same(tensor, np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "numbers"), [("i8", [300, 1]), ("u8", [-1, 1]), ("u32", (1, -2))]
+)
+def test_numbers_of_a_list_that_do_not_fit_are_refused(dtype: str, numbers: Any) -> None:
+    a = cw.zeros(2, dtype=dtype)
+    with pytest.raises(ParamError, match="expected elements that"):
+        a[:] = numbers
+    assert a.tolist() == [0, 0]
+    a[:] = [7, 1]
+    assert a.tolist() == [7, 1]

@@ -8,6 +8,7 @@ use crate::run::{Run, Settings, adopt};
 use crate::tensor::{Elements, Inner, Tensor};
 use crate::{device, tensor};
 use cloakwork_ir::{HostId, HostTensor, Type};
+use cloakwork_process::Mutex;
 use cloakwork_run::eager;
 use cloakwork_trace::{
     Paused, Recording, Trace, TraceError, Traced, active, begin_batch, end_batch,
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 /// Makes a frozen tensor, where the function that is being traced meets it or parts of it, an
 /// input of this name instead of a constant. False outside of traces and in a batch, where it does
@@ -104,12 +107,75 @@ pub fn settle(traced: &Traced) -> PyResult<Option<&Inner>> {
     Ok(traced.settled())
 }
 
-/// Runs what waits in a batch. If part of it fails, results that do not depend on that part have
-/// their results.
+/// A run of a batch that is under way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Running {
+    batch: usize,
+    thread: ThreadId,
+    generation: u64,
+}
+
+static RUNNING: Mutex<Vec<Running>> = Mutex::new(Vec::new());
+
+impl Running {
+    fn of(batch: &Arc<Trace>) -> Self {
+        Self {
+            batch: Arc::as_ptr(batch) as usize,
+            thread: thread::current().id(),
+            generation: cloakwork_process::generation(),
+        }
+    }
+
+    fn begin(batch: &Arc<Trace>) -> Ended {
+        let own = Self::of(batch);
+        RUNNING.lock().push(own);
+        Ended(own)
+    }
+
+    /// Whether it is a run of the same batch on another thread of this process.
+    fn is_other(&self, own: &Self) -> bool {
+        let same = self.batch == own.batch && self.generation == own.generation;
+        same && self.thread != own.thread
+    }
+}
+
+/// The run ends when it goes.
+struct Ended(Running);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let mut running = RUNNING.lock();
+        if let Some(place) = running.iter().position(|one| *one == self.0) {
+            running.swap_remove(place);
+        }
+    }
+}
+
+/// Waits until no other thread runs steps of a batch.
+fn wait_for_others(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
+    let own = Running::of(batch);
+    let mut pause = Duration::from_micros(20);
+    while RUNNING.lock().iter().any(|one| one.is_other(&own)) {
+        py.detach(|| thread::sleep(pause));
+        py.check_signals()?;
+        pause = (2 * pause).min(Duration::from_millis(1));
+    }
+    Ok(())
+}
+
+/// Runs what waits in a batch, and waits for what other threads run of it. If part of it fails,
+/// results that do not depend on that part have their results.
 ///
 /// # Errors
 /// The outcome of a run of the program.
 pub fn flush(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
+    let done = run_waiting(py, batch);
+    wait_for_others(py, batch).and(done)
+}
+
+fn run_waiting(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
+    // Others wait from before the steps are taken until the results are there.
+    let _ended = Running::begin(batch);
     let waiting = watched(|| batch.waiting())?.map_err(errors::traced)?;
     let Some(waiting) = waiting else {
         return Ok(());

@@ -12,7 +12,7 @@ use cloakwork_ops::named;
 use cloakwork_trace::is_active;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PySliceMethods, PyTuple};
+use pyo3::types::{PyBool, PyEllipsis, PyInt, PyList, PySlice, PySliceMethods, PyTuple};
 use smallvec::SmallVec;
 
 /// A key, one entry an axis of the tensor: `Index` or `Steps`.
@@ -349,10 +349,7 @@ fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyRes
         )))
     };
     if !dtype.is_number() && !value.is_instance_of::<Tensor>() {
-        let asarray = py.import("cloakwork")?.getattr("asarray")?;
-        let object = crate::dtype::object(py, dtype)?;
-        let element = asarray.call1((value, object))?.cast_into::<Tensor>()?;
-        return Ok(element.get().inner().clone());
+        return as_elements(py, value, dtype);
     }
     if let Some(number) = Number::of(value) {
         if number.weak().meets(dtype) != dtype {
@@ -366,7 +363,19 @@ fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyRes
     if from > to || (others && inner.dtype() != dtype) {
         return refused(inner.dtype().long_name());
     }
+    // The numbers of a list have to fit, as single ones do.
+    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+        return as_elements(py, value, dtype);
+    }
     numbers::convert(py, &inner, dtype)
+}
+
+/// A value of Python's as elements of a type.
+fn as_elements(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Inner> {
+    let asarray = py.import("cloakwork")?.getattr("asarray")?;
+    let object = crate::dtype::object(py, dtype)?;
+    let element = asarray.call1((value, object))?.cast_into::<Tensor>()?;
+    Ok(element.get().inner().clone())
 }
 
 /// Kinds in the order in which the later hold the earlier.
