@@ -1,6 +1,7 @@
 """All names of the standard's 2025.12 release exist and are documented."""
 
 import inspect
+import itertools
 
 import cloakwork as cw
 import numpy as np
@@ -118,3 +119,14 @@ def test_what_is_no_dtype_is_a_type_error_with_those_there_are() -> None:
         cw.iinfo(cw.float32)
     with pytest.raises(TypeError, match="floating dtype"):
         cw.finfo(cw.int32)
+
+
+def test_result_type_of_several_is_numpys_in_any_order() -> None:
+    codes = ["?", "i1", "i4", "u1", "u2", "u4", "f4", "f8", "c8", "c16"]
+    for some in itertools.combinations_with_replacement(codes, 3):
+        dtypes = [np.dtype(code) for code in some]
+        expected = np.result_type(*dtypes).name
+        for order in itertools.permutations(dtypes):
+            assert cw.result_type(*(dtype.name for dtype in order)).name == expected, order
+    parts = [cw.zeros(1, dtype=name) for name in ("i8", "u16", "f32")]
+    assert cw.concat(parts).dtype == cw.stack(parts[::-1]).dtype == cw.float32

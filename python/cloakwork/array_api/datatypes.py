@@ -116,17 +116,16 @@ def result_type(*arrays_and_dtypes: Tensor | Scalar | DTypeLike) -> DType:
     >>> cw.result_type(cw.int8, cw.uint8), cw.result_type(cw.float32, 2.0)
     (cloakwork.int16, cloakwork.float32)
     """
-    strong: DType | None = None
+    found: list[DType] = []
     weak = -1
     for item in arrays_and_dtypes:
         if isinstance(item, Tensor):
-            dtype = item.dtype
+            found.append(item.dtype)
         elif isinstance(item, _SCALARS):
             weak = max(weak, _rank(item))
-            continue
         else:
-            dtype = _core.dtype(item)
-        strong = dtype if strong is None or strong is dtype else _core.promote(strong, dtype)
+            found.append(_core.dtype(item))
+    strong = _common(found)
     if strong is None:
         if weak < 0:
             raise DTypeError("arrays_and_dtypes", "none", "a tensor or dtype")
@@ -141,6 +140,17 @@ def result_type(*arrays_and_dtypes: Tensor | Scalar | DTypeLike) -> DType:
     if weak == _RANKS["c"]:
         return COMPLEX_OF.get(strong.name, complex128)
     return _ALONE[weak]
+
+
+def _common(dtypes: list[DType]) -> DType | None:
+    """The type that holds all of them, whatever their order.
+
+    Floats come first: int8 and uint16 alone would need an integer that only float64 holds.
+    """
+    common: DType | None = None
+    for dtype in sorted(dtypes, key=lambda dtype: -_RANKS.get(dtype.kind, 0)):
+        common = dtype if common is None or common is dtype else _core.promote(common, dtype)
+    return common
 
 
 def _rank(number: Scalar) -> int:
