@@ -18,6 +18,8 @@ const MAPPED_FROM_BYTES: u64 = 64 * 1024;
 pub const MOST_PIPE_BYTES: u64 = 1 << 30;
 /// What a system's pipe holds at a time.
 const PIPE_BYTES: usize = 64 * 1024;
+/// What is read of a pipe at a time.
+const PART_BYTES: usize = 1 << 20;
 /// How long a pipe is waited for at a time.
 const WAIT: Timespec = Timespec {
     tv_sec: 0,
@@ -40,8 +42,7 @@ pub fn read_while(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<B
     let failed = LoadError::read(path);
     let (file, known) = opened(path)?;
     if known.file_type().is_fifo() {
-        let bytes = pumped(path, (file, &known), keep_going)?;
-        return Ok(Bytes::new(Arc::new(bytes)));
+        return piped(path, &file, keep_going).map(Into::into);
     }
     if known.len() >= MAPPED_FROM_BYTES {
         let mapping = Mapping::new(file, path).map_err(&failed)?;
@@ -68,10 +69,31 @@ pub fn read_secret(path: &Path, keep_going: &mut dyn FnMut() -> bool) -> Result<
     Ok(Bytes::new(Arc::new(bytes)))
 }
 
+/// All that a pipe brings.
+fn piped(
+    path: &Path,
+    pipe: &File,
+    keep_going: &mut dyn FnMut() -> bool,
+) -> Result<Vec<u8>, LoadError> {
+    let failed = LoadError::read(path);
+    let mut bytes = Vec::new();
+    let mut part = vec![0; PART_BYTES];
+    loop {
+        let count = next((pipe, true), &mut part, keep_going).map_err(&failed)?;
+        if count == 0 {
+            return Ok(bytes);
+        }
+        bytes.extend_from_slice(part.get(..count).unwrap_or(&[]));
+        if bytes.len() as u64 > MOST_PIPE_BYTES {
+            return Err(too_long());
+        }
+    }
+}
+
 /// All that a file or a pipe brings, in memory that is overwritten before it is released.
 fn pumped(
     path: &Path,
-    (mut file, known): (File, &Metadata),
+    (file, known): (File, &Metadata),
     keep_going: &mut dyn FnMut() -> bool,
 ) -> Result<Zeroizing<Vec<u8>>, LoadError> {
     let failed = LoadError::read(path);
@@ -80,34 +102,55 @@ fn pumped(
     // One more, so that the end is seen without growing; a pipe's size is not known.
     let expected = expected.saturating_add(1).max(PIPE_BYTES);
     let mut bytes = room(expected).map_err(&failed)?;
+    let most = MOST_PIPE_BYTES.max(known.len());
     let mut filled = 0;
     loop {
-        if !keep_going() {
-            return Err(failed(io::ErrorKind::Interrupted.into()));
-        }
-        if pipe && !has_more(&file) {
-            continue;
-        }
         if filled == bytes.len() {
             // A growing buffer moves, and its old memory is overwritten.
-            let mut more = room(filled.saturating_mul(2)).map_err(&failed)?;
-            for (to, from) in more.iter_mut().zip(bytes.iter()) {
-                *to = *from;
+            let mut more = room(grown(filled, most)).map_err(&failed)?;
+            if let Some(start) = more.get_mut(..filled) {
+                start.copy_from_slice(&bytes);
             }
             bytes = more;
         }
-        match file.read(bytes.get_mut(filled..).unwrap_or(&mut [])) {
-            Ok(0) => break,
-            Ok(count) => filled += count,
-            Err(error) if may_go_on(&error) => {}
-            Err(error) => return Err(failed(error)),
+        let rest = bytes.get_mut(filled..).unwrap_or(&mut []);
+        let count = next((&file, pipe), rest, keep_going).map_err(&failed)?;
+        if count == 0 {
+            break;
         }
-        if filled as u64 > MOST_PIPE_BYTES.max(known.len()) {
+        filled += count;
+        if filled as u64 > most {
             return Err(too_long());
         }
     }
     bytes.truncate(filled);
     Ok(bytes)
+}
+
+/// Reads bytes that follow, of a file or of a pipe; none at the end.
+fn next(
+    (mut file, pipe): (&File, bool),
+    into: &mut [u8],
+    keep_going: &mut dyn FnMut() -> bool,
+) -> io::Result<usize> {
+    loop {
+        if !keep_going() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        if pipe && !has_more(file) {
+            continue;
+        }
+        match file.read(into) {
+            Err(error) if may_go_on(&error) => {}
+            done => return done,
+        }
+    }
+}
+
+/// The size to which a full buffer grows: double, but no more than shows that there is too much.
+fn grown(filled: usize, most: u64) -> usize {
+    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    filled.saturating_mul(2).min(most.saturating_add(1))
 }
 
 fn room(bytes: usize) -> io::Result<Zeroizing<Vec<u8>>> {
@@ -165,4 +208,18 @@ fn may_go_on(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST_PIPE_BYTES, grown};
+
+    #[test]
+    fn a_full_buffer_doubles_up_to_one_byte_above_the_limit() {
+        let most = usize::try_from(MOST_PIPE_BYTES).unwrap();
+        assert_eq!(grown(1 << 16, MOST_PIPE_BYTES), 1 << 17);
+        assert_eq!(grown(most / 2, MOST_PIPE_BYTES), most);
+        assert_eq!(grown(most, MOST_PIPE_BYTES), most + 1);
+        assert_eq!(grown(most - 1, MOST_PIPE_BYTES), most + 1);
+    }
 }
