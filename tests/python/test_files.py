@@ -413,6 +413,32 @@ def test_a_pipe_is_read_to_its_end_by_every_reader(name: str, tmp_path: Path) ->
         READERS[name](pipe)
 
 
+PIPED = """
+import re, sys
+from pathlib import Path
+from threading import Thread
+from cloakwork import files
+def peak():
+    return int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1])
+def write():
+    with open(sys.argv[1], "wb") as pipe:
+        for _ in range(97):
+            pipe.write(bytes(1 << 20))
+Thread(target=write).start()
+before = peak()
+assert files._core.map_file(sys.argv[1]).shape == (97 << 20,)
+print((peak() - before) / (97 << 10))
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the system does not say")
+def test_a_pipe_is_read_into_memory_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    words = [sys.executable, "-c", PIPED, str(tmp_path / "pipe")]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert 0.9 < float(done.stdout) < 1.6
+
+
 def test_a_statement_comes_through_pipes(tmp_path: Path) -> None:
     names = ["mixed.vkey.json", "mixed1.public.json", "mixed1.proof.json"]
     pipes = []
