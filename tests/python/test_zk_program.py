@@ -18,6 +18,7 @@ from cloakwork.errors import (
     ParamError,
     ProgramError,
 )
+from python.heal_writer import small_transcript
 from python.zk_interpreter import Interpreter, drawn
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "zk" / "windows.json"
@@ -326,6 +327,22 @@ def test_the_command_runs_programs(tmp_path: Path, capsys: pytest.CaptureFixture
     assert json.loads(profile.read_text())
     assert cli.main(["check", str(file)]) == 0
     assert cli.main(["run", str(file)]) == 2
+
+
+@pytest.mark.parametrize("text", [b"{}", b'{"a": 1}', b"", b" ; a comment\n"])
+def test_what_is_no_program_is_refused_by_parse_as_by_load(text: bytes, tmp_path: Path) -> None:
+    file = tmp_path / "file.json"
+    file.write_bytes(text)
+    with pytest.raises(LoadError):
+        zk.Program.load(file)
+    with pytest.raises(LoadError, match=r"expected (a program: an object|the line program)"):
+        zk.Program.parse(text)
+
+
+def test_a_transcript_is_refused_by_parse(tmp_path: Path) -> None:
+    path = small_transcript().write(tmp_path / "transcript.json")
+    with pytest.raises(LoadError, match="expected"):
+        zk.Program.parse(path.read_bytes())
 
 
 def test_no_change_of_a_program_does_more_than_raise() -> None:

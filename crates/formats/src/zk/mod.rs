@@ -26,7 +26,7 @@ pub use packed::{files_of, names_of_files, pack, unpack};
 pub use read::Parsed;
 pub use value::{Value, print};
 
-use crate::LoadError;
+use crate::{LoadError, Mismatch};
 
 /// Whether a file looks like a program of the instruction set: JSON with `"format": "program"`
 /// near its start, or the text form.
@@ -53,15 +53,27 @@ pub fn is_program(start: &[u8]) -> bool {
 /// Reads a program: JSON, or the text form. What is wrong with its parts is in the findings.
 ///
 /// # Errors
-/// The text is neither, nests more than 64 deep, or has a key twice.
+/// The text is neither, is empty, nests more than 64 deep, or has a key twice.
 pub fn parse(text: &[u8]) -> Result<Parsed, LoadError> {
     let start = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let tree = if start.trim_ascii_start().first() == Some(&b'{') {
-        value::parse(text)?
+        program_object(text)?
     } else {
         syntax::parse(start)?
     };
     Ok(read::read(&tree))
+}
+
+/// The tree of a JSON object that says it is a program, or that has instructions.
+fn program_object(text: &[u8]) -> Result<Value, LoadError> {
+    let tree = value::parse(text)?;
+    if tree.get("format").is_some() || tree.get("main").is_some() {
+        return Ok(tree);
+    }
+    let expected = "a program: an object with \"format\": \"program\" and \"main\"";
+    let hint = "other files, such as transcripts, are read by load";
+    let why = Mismatch::new(expected, "an object with neither key", hint);
+    Err(LoadError::text(text, 0, why))
 }
 
 /// The JSON of a program, always the same of the same program.

@@ -172,6 +172,10 @@ impl Reader<'_> {
         let mut tables: Vec<Vec<(String, Value)>> = vec![Vec::new(); TABLES.len()];
         let mut known = std::collections::HashSet::new();
         let mut main = None;
+        if !self.line_begins() {
+            let hint = "a program begins with its version, or is a JSON object";
+            return Err((self.at, "the line program version=1".to_owned(), hint));
+        }
         while self.line_begins() {
             let start = self.at;
             let word = self.name()?;

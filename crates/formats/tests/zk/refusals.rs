@@ -6,6 +6,14 @@ use cloakwork_formats::zk::parse;
 fn malformed_text_is_an_error_with_its_place() {
     let deep = format!("{{\"format\": {}1{}}}", "[".repeat(80), "]".repeat(80));
     for (text, expected) in [
+        ("", "program version=1"),
+        (" \n; a comment\n", "program version=1, got the end"),
+        ("{}", "a program: an object with"),
+        ("{\"a\": 1}", "a program: an object with"),
+        (
+            "{\"__type__\": \"ExecutionTranscript\", \"transcript\": []}",
+            "a program: an object with",
+        ),
         ("{\"format\": \"program\",", "a key in double quotes"),
         ("{\"format\": \"program\", \"format\": 1}", "each key once"),
         (deep.as_str(), "at most 64 values in one another"),
