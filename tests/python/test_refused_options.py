@@ -125,6 +125,19 @@ def test_one_text_is_no_collection_of_names(name: Any) -> None:
             call()
 
 
+def test_of_several_unknown_names_the_first_of_the_alphabet_is_named() -> None:
+    program = cw.trace(lambda x: x + x, np.arange(4))
+    names = [f"nothing{letter}" for letter in "hcfbagde"]
+    calls: list[Callable[[], object]] = [
+        lambda: program.to_heal(ops=names),
+        lambda: program.to_heal(keep=names),
+        lambda: program.expanded(ops=names),
+    ]
+    for call in calls:
+        with pytest.raises(ParamError, match=r"(ops|keep): got nothinga,"):
+            call()
+
+
 def test_options_of_loading_that_do_not_apply_to_a_file_are_refused(tmp_path: Path) -> None:
     recorded().save(tmp_path / "recorded.cwk")
     recorded().save(tmp_path / "recorded.cw")

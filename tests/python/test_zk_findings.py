@@ -357,6 +357,23 @@ def test_one_defect_is_one_finding(tree: Tree, rule: str, word: str, change: Cha
     assert not any(op in shown for op in ("host_to_device", "empty:", "free:", "set_const_val"))
 
 
+def test_a_race_names_the_first_of_the_views_that_a_call_touches(tree: Tree) -> None:
+    changed = copy.deepcopy(tree)
+    places = (5, 2, 7, 0, 3, 6, 1, 4)
+    views = [sliced("h", f"h{start}", start, start + 1) for start in places]
+    inside = [call("zero", ["h"])]
+    changed["user_functions"] = {"sum": {"outs": ["bn254.fr<1>"], "ins": ["bn254.fr<1>"] * N}}
+    changed["user_functions"]["zero"] = {"outs": [f"bn254.fr<{N}>"], "ins": []}
+    put(
+        KEPT, allocate("h", zero=True), allocate("k", "bn254.fr<1>"), *views, thread("u", *inside),
+        call("sum", ["k"], [view["dst"] for view in views]), {"op": "Join", "thread": "u"},
+        free("h"), free("k"),
+    )(changed)  # fmt: skip
+    (finding,) = findings(changed)
+    assert finding.rule == "V15"
+    assert 'element 5 (bytes 160 to 192) of "h"' in finding.message
+
+
 TWO_PLACES = {
     "V02": ("a wait is missing",),
     "V03": ("a register is defined twice",),

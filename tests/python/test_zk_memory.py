@@ -53,6 +53,12 @@ def test_budgets_of_a_call_count_instead_of_the_programs() -> None:
         program.run(memory_budget={"tpu:0": 5})
 
 
+def test_budgets_are_in_the_order_of_the_file() -> None:
+    names = [*(f"sim_{number}" for number in (5, 0, 3, 6, 1)), "cpu", "sim_2", "sim_4"]
+    program = on_two_devices(**dict.fromkeys(names, 1 << 20))
+    assert list(program.budget) == [name.replace("_", ":") for name in names]
+
+
 def in_places(offset: int, *, freed: bool) -> zk.Program:
     """Two tensors of 64 bytes in a pool, the first at byte 64 and freed early, or not."""
     b = zk.ProgramBuilder(auto_free=False)

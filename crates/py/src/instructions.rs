@@ -16,7 +16,7 @@ use cloakwork_ir::{Bytes, DType, Finding, HostTensor, Shape, View};
 use cloakwork_ops::named;
 use cloakwork_run::eager;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -175,12 +175,12 @@ impl Instructions {
         inputs.map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Bytes that each device may hold.
-    fn budget(&self) -> HashMap<&str, u64> {
+    /// Bytes that each device may hold, in the order of the file.
+    fn budget<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let budget = self.ast.budget.iter();
         budget
             .map(|(name, bytes)| (name.as_str(), *bytes))
-            .collect()
+            .into_py_dict(py)
     }
 
     /// The user functions in order: their names, and dtypes and shapes of their results.

@@ -23,7 +23,7 @@ use cloakwork_verify::{
 use inputs::{Input, lend};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -233,11 +233,11 @@ fn heal_generation(name: &str) -> PyResult<Generation> {
     }
 }
 
-/// A device by the names of its ops; errors for unknown names.
+/// A device by the names of its ops; an error for the first unknown name of the alphabet.
 fn heal_device(
     generation: &str,
-    ops: Option<HashSet<String>>,
-    keep: HashSet<String>,
+    ops: Option<BTreeSet<String>>,
+    keep: BTreeSet<String>,
 ) -> PyResult<HealDevice> {
     let generation = heal_generation(generation)?;
     let mut device = HealDevice::of(generation);
@@ -311,7 +311,7 @@ impl Program {
     /// The same program with every op expanded that a device with these ops lacks; without a list,
     /// into what HEAL's interface has.
     #[pyo3(signature = (ops=None))]
-    fn expanded(&self, py: Python<'_>, ops: Option<HashSet<String>>) -> PyResult<Self> {
+    fn expanded(&self, py: Python<'_>, ops: Option<BTreeSet<String>>) -> PyResult<Self> {
         for name in ops.iter().flatten() {
             if find(name).is_none() {
                 return Err(errors::param(
@@ -584,8 +584,8 @@ impl Program {
         &self,
         py: Python<'_>,
         generation: &str,
-        ops: Option<HashSet<String>>,
-        keep: Option<HashSet<String>>,
+        ops: Option<BTreeSet<String>>,
+        keep: Option<BTreeSet<String>>,
     ) -> PyResult<Self> {
         let device = heal_device(generation, ops, keep.unwrap_or_default())?;
         let has = |def: &OpDef| {

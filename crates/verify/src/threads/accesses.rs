@@ -2,7 +2,7 @@
 
 use super::schedule::Schedule;
 use cloakwork_ir::{Overlap, View};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// What a step does to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,18 +22,28 @@ pub(super) struct Race {
     pub seen: View,
 }
 
+/// The last access of a kind to a view.
+struct Noted {
+    node: u32,
+    /// The node's place in its chain.
+    place: u32,
+    /// How many accesses to the storage were noted before.
+    order: u32,
+}
+
 /// What one chain has done to a storage: the last node of each kind and view.
 #[derive(Default)]
 struct OfChain {
     /// Its last node of all.
     last: (u32, u32),
-    entries: HashMap<(Kind, View), (u32, u32)>,
+    entries: FxHashMap<(Kind, View), Noted>,
 }
 
 /// The accesses to one storage so far.
 #[derive(Default)]
 pub(super) struct Accesses {
     chains: Vec<(u32, OfChain)>,
+    noted: u32,
 }
 
 impl Accesses {
@@ -47,27 +57,27 @@ impl Accesses {
         budget: &mut u64,
     ) -> Option<Race> {
         let (chain, at) = schedule.place(node);
-        let mut race = None;
+        let mut race: Option<(u32, Race)> = None;
         for (other, done) in &self.chains {
             if *other == chain || done.last.1 <= schedule.known_of(node, *other) {
                 continue;
             }
             let known = schedule.known_of(node, *other);
-            for ((theirs, seen), &(former, place)) in &done.entries {
+            for ((theirs, seen), former) in &done.entries {
                 let both_read = *theirs == Kind::Read && kind == Kind::Read;
-                if both_read || place <= known || *budget == 0 {
+                if both_read || former.place <= known || *budget == 0 {
                     continue;
                 }
                 *budget -= 1;
                 if view.overlap(seen) != Overlap::Disjoint {
-                    // The earliest in the canonical order, whatever the order of the table.
-                    let best = race.as_ref().map(|race: &Race| race.former);
-                    if best.is_none_or(|best| best > (former, *theirs)) {
-                        race = Some(Race {
-                            former: (former, *theirs),
+                    // The one noted first, whatever the order of the table.
+                    if race.as_ref().is_none_or(|(best, _)| *best > former.order) {
+                        let found = Race {
+                            former: (former.node, *theirs),
                             latter: (node, kind),
                             seen: seen.clone(),
-                        });
+                        };
+                        race = Some((former.order, found));
                     }
                 }
             }
@@ -78,12 +88,18 @@ impl Accesses {
                 self.chains.push((chain, OfChain::default()));
                 match self.chains.last_mut() {
                     Some((_, own)) => own,
-                    None => return race,
+                    None => return race.map(|(_, race)| race),
                 }
             }
         };
         own.last = (node, at);
-        own.entries.insert((kind, view.clone()), (node, at));
-        race
+        let noted = Noted {
+            node,
+            place: at,
+            order: self.noted,
+        };
+        own.entries.insert((kind, view.clone()), noted);
+        self.noted += 1;
+        race.map(|(_, race)| race)
     }
 }
