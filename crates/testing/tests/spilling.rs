@@ -115,7 +115,11 @@ fn the_least_budget_that_a_refusal_names_is_enough() {
         for device in [Device::Cpu, Device::Sim(0)] {
             for budget in [Budget::Together, Budget::OfHost] {
                 let with = |bytes| plan(Arc::clone(&verified), &budget.of(bytes, device));
-                let Err(mut error) = with(1) else { continue };
+                let mut error = match with(1) {
+                    // It is not for another device.
+                    Ok(_) | Err(PlanError::NamesDevices { .. }) => continue,
+                    Err(error) => error,
+                };
                 let least = match &mut error {
                     PlanError::Budget { least_bytes, .. } => *least_bytes,
                     PlanError::DeviceBudget { least_bytes, .. } => least_bytes.unwrap(),
@@ -131,7 +135,7 @@ fn the_least_budget_that_a_refusal_names_is_enough() {
             }
         }
     }
-    assert!(refused > 1200, "{refused} plans were refused");
+    assert!(refused > 1000, "{refused} plans were refused");
 }
 
 #[derive(Clone, Copy)]
