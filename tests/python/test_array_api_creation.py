@@ -216,3 +216,44 @@ def test_a_list_has_the_dtype_and_elements_that_numpy_gives_it(values: list[obje
     made = np.asarray(cw.asarray(values))  # type: ignore[arg-type]
     assert (made.dtype, made.shape) == (expected.dtype, expected.shape)
     assert made.tobytes() == expected.tobytes()
+
+
+def deep(levels: int) -> list[Any]:
+    nested: list[Any] = [1]
+    for _ in range(levels):
+        nested = [nested]
+    return nested
+
+
+@pytest.mark.parametrize("values", [["a", [1]], [[1], "a"], deep(5000)])
+def test_lists_of_another_form_are_refused_at_once(values: list[Any]) -> None:
+    with pytest.raises(ParamError, match="expected nested sequences of equal lengths"):
+        cw.asarray(values)
+
+
+@pytest.mark.parametrize(
+    ("ends", "dtype", "wrong"),
+    [
+        ((-7, 0.1), "u64", "start"), ((1e30, 3e30, 1e30), "i8", "start"), ((-2, 1), "u8", "start"),
+        ((0, 300, 100), "i8", "stop"), ((2**64 - 1, 2**64 + 1), "u64", "stop"),
+    ],
+)  # fmt: skip
+def test_a_range_that_an_integer_dtype_cannot_hold_is_refused(
+    ends: tuple[float, ...], dtype: str, wrong: str
+) -> None:
+    with pytest.raises(ParamError, match=f"{wrong}: got .* expected a range within {dtype}"):
+        cw.arange(*ends, dtype=dtype)
+
+
+def test_points_of_linspace_are_held_to_an_integer_dtype() -> None:
+    for start, stop, wrong in ((-5, 5, "start"), (0, 256, "stop"), (0, float("nan"), "stop")):
+        with pytest.raises(ParamError, match=f"{wrong}: got"):
+            cw.linspace(start, stop, 3, dtype="u8")
+    assert cw.linspace(0, 255, 2, dtype="u8").tolist() == [0, 255]
+    assert cw.arange(0, 256, dtype="u8").tolist() == list(range(256))
+
+
+def test_indices_of_take_are_a_tensor() -> None:
+    for indices in ([0], 0):
+        with pytest.raises(ParamError, match=r"indices: got .* expected a cloakwork.Tensor"):
+            cw.take(cw.zeros(3), indices, axis=0)  # type: ignore[arg-type]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from cloakwork import _core, ops
-from cloakwork._core import Tensor, complex128, float64, int64
+from cloakwork._core import DType, Tensor, complex128, float64, int64
 from cloakwork.array_api.common import REAL_OF, Scalar, tensor_of
 from cloakwork.errors import DTypeError, ParamError
 from cloakwork.tensors.conversion import DTypeLike, asarray, on_device
@@ -150,6 +150,9 @@ def arange(
     if wanted.kind not in "iuf":
         raise DTypeError("dtype", wanted.name, "integers or floats")
     count = _count(start, stop, step)
+    if count and wanted.kind != "f":
+        _hold("start", start, wanted)
+        _hold("stop", start + (count - 1) * step, wanted)
     if not exact and wanted.kind != "f":
         steps = ops.arange(asarray(float(start)), asarray(float(step)), count)
         return ops.astype(steps, wanted)
@@ -158,6 +161,14 @@ def arange(
     if wanted.kind == "u" and step < 0:
         step += 2 ** (8 * wanted.itemsize)  # the same step, as unsigned integers wrap
     return ops.arange(_scalar(start if count else 0, wanted), _scalar(step, wanted), count)
+
+
+def _hold(rule: str, number: float, wanted: DType) -> None:
+    """ParamError for an end of a range that an integer dtype cannot hold."""
+    bits = 8 * wanted.itemsize - (wanted.kind == "i")
+    least, most = -(2**bits) if wanted.kind == "i" else 0, 2**bits - 1
+    if not (math.isfinite(number) and least <= math.trunc(number) <= most):
+        raise ParamError(rule, number, f"a range within {wanted}, {least} to {most}")
 
 
 def _count(start: float, stop: float, step: float) -> int:
@@ -198,6 +209,10 @@ def linspace(
     wanted = inner if dtype is None else _core.dtype(dtype)
     if is_complex and wanted.name not in REAL_OF:
         raise DTypeError("dtype", wanted.name, "a complex dtype, as an end is complex")
+    if num and wanted.kind in "iu":
+        _hold("start", start.real, wanted)
+        if endpoint and num > 1:
+            _hold("stop", stop.real, wanted)
     places = ops.astype(arange(num), inner)
     intervals = max(num - 1 if endpoint else num, 1)
     points = places * ((stop - start) / intervals) + start

@@ -6,13 +6,15 @@ from cloakwork import _core, ops
 from cloakwork._core import Tensor, int64
 from cloakwork.array_api.common import axis_of, only_axis
 from cloakwork.array_api.datatypes import KINDS
-from cloakwork.errors import DTypeError, TensorIndexError
+from cloakwork.errors import DTypeError, ParamError, TensorIndexError
 
 _MOST = 2**63 - 1
 
 
 def indices_of(x: Tensor, place: str = "indices") -> Tensor:
     """Indices as int64; TypeError unless they are integers, IndexError for one beyond int64."""
+    if not isinstance(x, Tensor):
+        raise ParamError(place, type(x).__name__, "a cloakwork.Tensor: use cloakwork.asarray")
     if x.dtype == int64:
         return x
     if x.dtype.name not in KINDS["integral"]:

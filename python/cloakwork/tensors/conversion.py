@@ -200,18 +200,29 @@ def _of_objects(array: Array, wanted: DType) -> Array:
     return converted
 
 
+# NumPy's most axes.
+_MOST_AXES = 64
+
+
 def _ragged(values: Sequence[Any], place: str = "obj") -> str:
     """The first nested sequence whose length differs from those before it."""
     first = values[0]
-    nested = isinstance(first, Sequence)
+    nested = _is_nested(first)
     for number, part in enumerate(values):
         here = f"{place}[{number}]"
-        if isinstance(part, Sequence) != nested:
+        if _is_nested(part) != nested:
             return f"{here}, which is {'a number' if nested else 'a sequence'}, after {place}[0]"
         if nested and len(part) != len(first):
             return f"{here} of {len(part)} elements after {place}[0] of {len(first)}"
+    if place.count("[") >= _MOST_AXES:
+        return f"more than {_MOST_AXES} axes"
     deeper = (_ragged(part, f"{place}[{i}]") for i, part in enumerate(values) if nested and part)
     return next(filter(None, deeper), "")
+
+
+def _is_nested(value: object) -> bool:
+    """Whether it is a sequence of elements: a string, whose elements are strings, is none."""
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _converted(x: Tensor, wanted: DType) -> Tensor:
