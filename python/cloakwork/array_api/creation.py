@@ -151,8 +151,11 @@ def arange(
         raise DTypeError("dtype", wanted.name, "integers or floats")
     count = _count(start, stop, step)
     if count and wanted.kind != "f":
-        _hold("start", start, wanted)
-        _hold("stop", start + (count - 1) * step, wanted)
+        least, most = _BOUNDS[wanted.name]
+        last = start + (count - 1) * step
+        if not (least <= start <= most and least <= last <= most):
+            _hold("start", start, wanted)
+            _hold("stop", last, wanted)
     if not exact and wanted.kind != "f":
         steps = ops.arange(asarray(float(start)), asarray(float(step)), count)
         return ops.astype(steps, wanted)
@@ -163,10 +166,15 @@ def arange(
     return ops.arange(_scalar(start if count else 0, wanted), _scalar(step, wanted), count)
 
 
+# The least and the greatest number of each integer dtype.
+_BOUNDS = {f"int{bits}": (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) for bits in (8, 16, 32, 64)} | {
+    f"uint{bits}": (0, 2**bits - 1) for bits in (8, 16, 32, 64)
+}
+
+
 def _hold(rule: str, number: float, wanted: DType) -> None:
     """ParamError for an end of a range that an integer dtype cannot hold."""
-    bits = 8 * wanted.itemsize - (wanted.kind == "i")
-    least, most = -(2**bits) if wanted.kind == "i" else 0, 2**bits - 1
+    least, most = _BOUNDS[wanted.name]
     if not (math.isfinite(number) and least <= math.trunc(number) <= most):
         raise ParamError(rule, number, f"a range within {wanted}, {least} to {most}")
 
