@@ -378,5 +378,20 @@ def test_numbers_of_a_list_that_do_not_fit_are_refused(dtype: str, numbers: Any)
     with pytest.raises(ParamError, match="expected elements that"):
         a[:] = numbers
     assert a.tolist() == [0, 0]
+    with pytest.raises(ParamError, match="expected elements that"):
+        a[..., [0, 1]] = numbers
     a[:] = [7, 1]
     assert a.tolist() == [7, 1]
+    a[..., [1, 0]] = [3, 4]
+    assert a.tolist() == [4, 3]
+
+
+@pytest.mark.parametrize(
+    ("key", "places"),
+    [((..., [0]), [0, 2]), ((slice(None), [True, False]), [0, 2]), (([False, True], 0), [2])],
+)
+def test_an_element_of_an_extension_is_assigned_by_any_key(key: Any, places: list[int]) -> None:
+    old, new = (1, 2, 3, 4), (9, 8, 7, 6)
+    x = cw.asarray([[old] * 2] * 2, dtype="babybear.ext4")
+    x[key] = new
+    assert x.reshape([4]).tolist() == [new if place in places else old for place in range(4)]

@@ -74,10 +74,19 @@ def _write(selection: Selection, target: Tensor, value: Tensor) -> None:
     ops.scatter(target, indices, rows, out=target)
 
 
+# Kinds in the order in which the later hold the earlier.
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "c": 3}
+
+
 def _elements(value: Any, tensor: Tensor) -> Tensor:
     """A value as a tensor of the dtype of the one that it is written to."""
     if not isinstance(value, bool | int | float | complex | Tensor):
-        value = asarray(value)
+        if tensor.dtype.kind == "V":
+            return asarray(value, tensor.dtype)
+        found = asarray(value)
+        fits = _KINDS[found.dtype.kind] <= _KINDS[tensor.dtype.kind]
+        # The numbers of a list have to fit, as single ones do.
+        value = asarray(value, tensor.dtype) if fits and isinstance(value, list | tuple) else found
     if isinstance(value, Tensor) and value.dtype == tensor.dtype:
         return value
     made = ops.empty(value.shape if isinstance(value, Tensor) else (), tensor.dtype)
