@@ -133,6 +133,7 @@ constexpr uint64_t kDeviceLayout[] = {
     offsetof(cw_driver, name),
     offsetof(cw_driver, capabilities),
     offsetof(cw_driver, costs),
+    offsetof(cw_driver, count),
     offsetof(cw_driver, kernels),
     offsetof(cw_driver, features),
     offsetof(cw_driver, functions),

@@ -312,6 +312,17 @@ class DeviceError(CloakworkError, LookupError):
         return self.device.partition(":")[0].lower() in ("cuda", "gpu")
 
 
+class DriverError(CloakworkError, ValueError):
+    """The driver of a device cannot be used: its library, its table, or its class is wrong."""
+
+    def __init__(self, driver: str, reason: str) -> None:
+        super().__init__(driver, reason)
+        self.driver, self.reason = driver, reason
+
+    def __str__(self) -> str:
+        return f"driver {self.driver}: {self.reason}"
+
+
 class InternalError(CloakworkError, RuntimeError):
     """An error in Cloakwork itself: please report it."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from cloakwork import zk
-from cloakwork.errors import ParamError
+from cloakwork.errors import DeviceError, MemoryBudgetError, ParamError
 from cloakwork.zk import ProgramBuilder
 
 DEVICES = ["sim:0", "gpu:0"]
@@ -95,8 +95,36 @@ def test_an_input_may_arrive_in_a_device_s_memory(device: str) -> None:
 
 
 def test_a_program_that_names_its_devices_is_not_put_on_another() -> None:
-    with pytest.raises(ParamError, match=r"device: got sim:1, expected none: .* gpu:0 among them"):
-        result(BODIES["ntt"], "gpu:0", run_on="sim:1")
+    with pytest.raises(ParamError, match=r"device: got sim:1, expected none: .* sim:0 among them"):
+        result(BODIES["ntt"], "sim:0", run_on="sim:1")
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_gpu_0_of_a_program_is_the_device_of_the_run_and_gpu_1_the_next(name: str) -> None:
+    expected = result(BODIES[name], "cpu")
+    for gpu in ("gpu:0", "gpu:1"):
+        assert result(BODIES[name], gpu, run_on="sim:0") == expected
+
+
+def test_a_gpu_beyond_the_devices_of_a_driver_is_refused() -> None:
+    with pytest.raises(DeviceError, match="unknown device 'gpu:1'"):
+        result(BODIES["ntt"], "gpu:1", run_on="sim:65535")
+
+
+def test_the_budget_of_a_gpu_is_that_of_the_device_to_which_it_is_bound() -> None:
+    text = """program version=1 curve=bn254
+budget gpu:0 is=4096
+main {
+Allocate id=a device=gpu:0 typ=u64<1024> zero=true
+Allocate id=b device=cpu typ=u64<1024>
+Transfer src_id=a dst_id=b src_device=gpu:0 dst_device=cpu
+Deallocate id=a
+Return id=b
+}
+"""
+    program = zk.Program.parse(text)
+    with pytest.raises(MemoryBudgetError, match="V17: sim:2 holds 8"):
+        program.run(device="sim:2")
 
 
 def test_a_transfer_between_two_devices_needs_room_for_the_tensor_alone() -> None:

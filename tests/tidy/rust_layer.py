@@ -46,7 +46,7 @@ _ENGINE = {"ir", "ops", "formats", "instructions", "verify", "passes", "plan", "
 MAY_DEPEND_ON: dict[str, set[str]] = {
     "process": set(),
     "algebra": set(),
-    "ir": {"algebra"},
+    "ir": {"algebra", "process"},
     "library": {"algebra", "process"},
     "kernels": {"process", "ir", "library"},
     "ops": {"process", "ir", "library"},

@@ -4,7 +4,7 @@ use cloakwork_kernels::{RawKernelRow, RawLaunch};
 use std::ffi::{c_char, c_void};
 
 /// `CW_DEVICE_ABI`.
-pub const ABI: u32 = 4;
+pub const ABI: u32 = 5;
 
 /// `CW_DEVICE_WRONG_CONTENTS`: the result of `finish` for a queue that failed at a check.
 pub const WRONG_CONTENTS: i32 = -1;
@@ -131,10 +131,16 @@ pub struct RawDriver {
     pub name: *const c_char,
     pub capabilities: Capabilities,
     pub costs: Costs,
+    pub count: unsafe extern "C" fn() -> u32,
     pub kernels: unsafe extern "C" fn(*mut u64) -> *const RawKernelRow,
     pub features: unsafe extern "C" fn(u32) -> u64,
     pub functions: *const RawFunctions,
     pub segments: *const RawSegmentFunctions,
+}
+
+/// `count` of a driver that opens any device.
+pub unsafe extern "C" fn any() -> u32 {
+    u32::MAX
 }
 
 /// `cw_device_functions`. The header says what they do.
@@ -305,6 +311,7 @@ mod tests {
             offset_of!(RawDriver, name),
             offset_of!(RawDriver, capabilities),
             offset_of!(RawDriver, costs),
+            offset_of!(RawDriver, count),
             offset_of!(RawDriver, kernels),
             offset_of!(RawDriver, features),
             offset_of!(RawDriver, functions),

@@ -18,11 +18,16 @@ static TABLE: RawDriver = RawDriver {
         operations_per_us: 1_000,
         ..Costs::NONE
     },
+    count: one,
     kernels: host_kernels,
     features: host_features,
     functions: std::ptr::null(),
     segments: std::ptr::null(),
 };
+
+unsafe extern "C" fn one() -> u32 {
+    1
+}
 
 /// The processor's rows.
 pub unsafe extern "C" fn host_kernels(count: *mut u64) -> *const RawKernelRow {

@@ -17,6 +17,7 @@ static TABLE: RawDriver = RawDriver {
         download_bytes_per_us: 1_000,
         ..Costs::NONE
     },
+    count: crate::abi::any,
     kernels,
     features,
     functions: std::ptr::null(),

@@ -84,26 +84,33 @@ unsafe fn read_rows(raw: &'static RawDriver) -> Result<&'static Rows, DeviceErro
             _ => std::slice::from_raw_parts(first, count as usize),
         }
     };
-    match Rows::of_table(table) {
+    // SAFETY: as above.
+    match unsafe { Rows::of_table(table) } {
         // A driver lives as long as the process.
         Ok(rows) => Ok(Box::leak(Box::new(rows))),
-        Err(index) => Err(DeviceError::Driver {
+        Err(reason) => Err(DeviceError::Driver {
             // SAFETY: as above.
             name: unsafe { name_of(raw) }.to_owned(),
-            reason: format!("kernel row {index} names an unknown dtype or feature"),
+            reason,
         }),
     }
 }
 
+/// What is wrong with a table of another version.
+pub(crate) fn other_version(abi: u32, struct_bytes: u32) -> Option<String> {
+    let size = size_of::<RawDriver>();
+    ((abi, struct_bytes as usize) != (ABI, size)).then(|| {
+        format!(
+            "expected version {ABI} of the table, {size} bytes, got version {abi}, {struct_bytes} \
+             bytes: build it with this version's device.h"
+        )
+    })
+}
+
 /// What a table says that cannot be.
 fn wrong(raw: &RawDriver) -> Option<String> {
-    let size = size_of::<RawDriver>();
-    if (raw.abi, raw.struct_bytes as usize) != (ABI, size) {
-        return Some(format!(
-            "expected version {ABI} of the table, {size} bytes, got version {}, {} bytes: \
-             build it with this version's device.h",
-            raw.abi, raw.struct_bytes
-        ));
+    if let Some(reason) = other_version(raw.abi, raw.struct_bytes) {
+        return Some(reason);
     }
     let can = raw.capabilities;
     let in_place = can.has(Capabilities::HOST_MEMORY);
@@ -231,6 +238,19 @@ impl Driver {
     #[must_use]
     pub fn computes(&self) -> bool {
         !self.rows.all().is_empty()
+    }
+
+    /// How many devices there are now.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        // SAFETY: the driver keeps its contract: any thread may ask, at any time.
+        unsafe { (self.raw.count)() }
+    }
+
+    /// Its kernels.
+    #[must_use]
+    pub fn rows(&self) -> &'static Rows {
+        self.rows
     }
 
     /// The features of device `index`. Bits without a meaning are none of them.

@@ -2,7 +2,7 @@
 //!
 //! Every device of a program has a driver. `cpu` and `disk` have memory that is the process's: the
 //! executor allocates it and calls kernels itself. `sim` has memory that only the driver reaches,
-//! and queues.
+//! and queues. [`load`] reads a vendor's driver from a shared library.
 //!
 //! ```
 //! use cloakwork_devices::{Capabilities, Drivers};
@@ -24,6 +24,8 @@ mod abi;
 mod cpu;
 mod disk;
 mod driver;
+mod load;
+mod loaded;
 pub mod machine;
 mod open;
 mod segment;
@@ -34,6 +36,8 @@ pub use abi::{
     RawSegmentFunctions,
 };
 pub use driver::{DeviceError, Driver};
+pub use load::{load, register};
+pub use loaded::file_of;
 pub use open::{DeviceMemory, Event, OpenDevice, Queue};
 pub use segment::{Node, NodeWork, Segment, Span};
 
@@ -65,6 +69,10 @@ impl Drivers {
         match device {
             Device::Sim(index) => (self.sim, u32::from(index)),
             Device::Disk(index) => (self.disk, u32::from(index)),
+            Device::Loaded(name, index) => match loaded::of(name) {
+                Some(driver) => (driver, u32::from(index)),
+                None => (self.cpu, 0),
+            },
             Device::Cpu | Device::Gpu(_) => (self.cpu, 0),
         }
     }

@@ -1,5 +1,9 @@
 //! Devices as programs name them. What a name is bound to is decided when a program is run.
 
+mod driver_name;
+
+pub use driver_name::{DriverName, NameError};
+
 use std::fmt;
 
 /// Where memory lies and calls run.
@@ -14,14 +18,18 @@ pub enum Device {
     Sim(u16),
     /// A disk: memory only. `disk` is `disk:0`.
     Disk(u16),
+    /// A device of a driver that this process has loaded: `mychip:0`.
+    Loaded(DriverName, u16),
 }
 
 /// The number of `sim:0`: behind those of all that can be named `gpu`.
 const FIRST_SIM: i64 = 1 + (1 << 16);
+/// The number of the first device that can be loaded: behind those of `sim`.
+const FIRST_LOADED: i64 = FIRST_SIM + (1 << 16);
 
 impl Device {
     /// How messages list the names there are.
-    pub const NAMES: &str = "cpu, gpu:<i>, sim:<i>, disk or disk:<i>";
+    pub const NAMES: &str = "cpu, gpu:<i>, sim:<i>, disk, disk:<i> or a device of a loaded driver";
 
     /// Reads one of [`Self::NAMES`].
     #[must_use]
@@ -37,19 +45,22 @@ impl Device {
             Some(("gpu", index)) => number(index).map(Self::Gpu),
             Some(("sim", index)) => number(index).map(Self::Sim),
             Some(("disk", index)) => number(index).map(Self::Disk),
-            _ => None,
+            Some((driver, index)) => Some(Self::Loaded(DriverName::find(driver)?, number(index)?)),
+            None => None,
         }
     }
 
     /// The number of a device in a call: 0 is the host, positive ones compute (first those of
-    /// `gpu`, then those of `sim`), negative ones store.
+    /// `gpu`, then those of `sim`, then those of loaded drivers), negative ones store. It is the
+    /// same in all processes.
     #[must_use]
-    pub const fn number(self) -> i64 {
+    pub fn number(self) -> i64 {
         match self {
             Self::Cpu => 0,
-            Self::Gpu(index) => 1 + index as i64,
-            Self::Sim(index) => FIRST_SIM + index as i64,
-            Self::Disk(index) => -1 - index as i64,
+            Self::Gpu(index) => 1 + i64::from(index),
+            Self::Sim(index) => FIRST_SIM + i64::from(index),
+            Self::Loaded(driver, index) => (driver.number() << 16) + 1 + i64::from(index),
+            Self::Disk(index) => -1 - i64::from(index),
         }
     }
 
@@ -59,8 +70,26 @@ impl Device {
         match number {
             0 => Some(Self::Cpu),
             1..FIRST_SIM => u16::try_from(number - 1).ok().map(Self::Gpu),
-            FIRST_SIM.. => u16::try_from(number - FIRST_SIM).ok().map(Self::Sim),
+            FIRST_SIM..FIRST_LOADED => u16::try_from(number - FIRST_SIM).ok().map(Self::Sim),
+            FIRST_LOADED.. => {
+                let driver = DriverName::from_number((number - 1) >> 16)?;
+                Some(Self::Loaded(driver, (number - 1) as u16))
+            }
             _ => u16::try_from(-1 - number).ok().map(Self::Disk),
+        }
+    }
+
+    /// The device that is this many places further, of the same driver; `None` beyond the last
+    /// index. The host has one device.
+    #[must_use]
+    pub fn sibling(self, further: u16) -> Option<Self> {
+        let next = |index: u16| index.checked_add(further);
+        match self {
+            Self::Cpu => (further == 0).then_some(Self::Cpu),
+            Self::Gpu(index) => next(index).map(Self::Gpu),
+            Self::Sim(index) => next(index).map(Self::Sim),
+            Self::Disk(index) => next(index).map(Self::Disk),
+            Self::Loaded(driver, index) => Some(Self::Loaded(driver, next(index)?)),
         }
     }
 
@@ -78,13 +107,33 @@ impl fmt::Display for Device {
             Self::Gpu(index) => write!(f, "gpu:{index}"),
             Self::Sim(index) => write!(f, "sim:{index}"),
             Self::Disk(index) => write!(f, "disk:{index}"),
+            Self::Loaded(driver, index) => write!(f, "{driver}:{index}"),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Device;
+    use super::{Device, DriverName};
+
+    #[test]
+    fn devices_of_a_registered_driver_have_names_and_stable_numbers() {
+        let driver = DriverName::register("testchip").expect("a new name");
+        let device = Device::Loaded(driver, 7);
+        assert_eq!(Device::from_name("testchip:7"), Some(device));
+        assert_eq!(device.to_string(), "testchip:7");
+        assert_eq!(
+            device.number(),
+            0x2191_6922_e06f_0008,
+            "as in every process"
+        );
+        assert_eq!(Device::from_number(device.number()), Some(device));
+        assert_eq!(device.sibling(1), Device::from_name("testchip:8"));
+        assert_eq!(Device::Loaded(driver, u16::MAX).sibling(1), None);
+        let last = Device::Loaded(driver, u16::MAX);
+        assert_eq!(Device::from_number(last.number()), Some(last));
+        assert_eq!(Device::from_name("otherchip:0"), None, "not registered");
+    }
 
     #[test]
     fn names_and_numbers_read_back() {

@@ -38,7 +38,7 @@ pub use cloakwork_algebra::{
     CURVES, Curve, CurveDecl, ExtensionDecl, FIELDS, Field, FieldDecl, Form, GROUPS, Group,
     GroupDecl, Kind, Pairing, PrimeDecl,
 };
-pub use device::Device;
+pub use device::{Device, DriverName, NameError};
 pub use dtype::{
     ALL_DTYPES, DType, FIELD_DTYPES, MAX_ELEMENT_BYTES, NUMBER_DTYPES, POINT_DTYPES,
     PRIME_FIELD_DTYPES,

@@ -68,7 +68,7 @@ pub struct RawKernelRow {
     pub constant_operands: u32,
     pub prepared_axis: u32,
     pub preference: u32,
-    pub run: KernelFn,
+    pub run: Option<KernelFn>,
     pub scratch_bytes: Option<SizeFn>,
     pub prepared_bytes: Option<SizeFn>,
     pub prepare: Option<PrepareFn>,

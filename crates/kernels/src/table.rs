@@ -1,13 +1,13 @@
 //! The rows that C++ exports and those of libraries, and the choice of one.
 
-use crate::abi::{RawKernelRow, cw_cpu_kernels};
+use crate::abi::{RawKernelRow, RawLaunch, cw_cpu_kernels};
 use crate::{Isa, KernelRow, library};
 use cloakwork_ir::DType;
 use cloakwork_process::Once;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString, c_char, c_void};
 
 /// The rows of a device, which are found by kernel and types.
 #[derive(Debug)]
@@ -36,13 +36,20 @@ impl Rows {
         Self { all, by_types }
     }
 
-    /// The rows of a table of C's. The number of one that says what Rust does not know is the
-    /// error.
+    /// The rows of a table of C's.
     ///
     /// # Errors
-    /// A row has a name that is no text, or a number of an unknown dtype or feature.
-    pub fn of_table(table: &'static [RawKernelRow]) -> Result<Self, usize> {
-        let read = |(index, row)| read_row(row).ok_or(index);
+    /// A row has a name that is no text, a number of an unknown dtype or feature, or fields that
+    /// contradict each other: the text says which row, and why.
+    ///
+    /// # Safety
+    /// Names are null or strings; the table and the strings live as long as the process.
+    pub unsafe fn of_table(table: &'static [RawKernelRow]) -> Result<Self, String> {
+        let read = |(index, row): (usize, &'static RawKernelRow)| {
+            // SAFETY: the caller's promise.
+            let found = unsafe { read_row(row).and_then(consistent) };
+            found.map_err(|reason| format!("kernel row {index} {reason}"))
+        };
         let all = table.iter().enumerate().map(read);
         all.collect::<Result<Vec<_>, _>>().map(Self::new)
     }
@@ -84,7 +91,10 @@ impl Rows {
 pub fn host_rows() -> &'static Rows {
     static ROWS: Once<Rows> = Once::new();
     ROWS.get_or_init(|| {
-        let own = raw_rows().iter().filter_map(read_row);
+        // SAFETY: the names are string literals.
+        let own = raw_rows()
+            .iter()
+            .filter_map(|row| unsafe { read_row(row) }.ok());
         Rows::new(own.chain(library::rows()).collect())
     })
 }
@@ -123,7 +133,7 @@ fn exported(row: &KernelRow) -> RawKernelRow {
         constant_operands: row.constant_operands,
         prepared_axis: row.prepared_axis.map_or(0, |axis| axis as u32 + 1),
         preference: row.preference,
-        run: row.run,
+        run: Some(row.run),
         scratch_bytes: row.scratch_bytes,
         prepared_bytes: row.prepared_bytes,
         prepare: row.prepare,
@@ -139,28 +149,64 @@ fn raw_rows() -> &'static [RawKernelRow] {
     }
 }
 
-/// `None` for numbers that this side does not know: a test sees that there are none.
-fn read_row(raw: &'static RawKernelRow) -> Option<KernelRow> {
-    Some(KernelRow {
-        kernel: text(raw.kernel)?,
-        symbol: text(raw.symbol)?,
-        needs: Isa::from_bits(raw.needs)?,
-        in_dtype: dtype_from_abi(raw.in_dtype)?,
-        out_dtype: dtype_from_abi(raw.out_dtype)?,
+/// # Safety
+/// The row's names are null or strings that live as long as the process.
+unsafe fn read_row(raw: &'static RawKernelRow) -> Result<KernelRow, String> {
+    let dtype = |number| {
+        dtype_from_abi(number).ok_or_else(|| format!("has the unknown dtype number {number}"))
+    };
+    // SAFETY: the caller's promise.
+    let name = |name| unsafe { text(name) }.ok_or("needs a kernel and a symbol, in UTF-8");
+    let needs = Isa::from_bits(raw.needs);
+    Ok(KernelRow {
+        kernel: name(raw.kernel)?,
+        symbol: name(raw.symbol)?,
+        needs: needs.ok_or_else(|| format!("needs unknown features: {:#x}", raw.needs))?,
+        in_dtype: dtype(raw.in_dtype)?,
+        out_dtype: dtype(raw.out_dtype)?,
         element_bytes: raw.element_bytes,
         constant_operands: raw.constant_operands,
         prepared_axis: (raw.prepared_axis as usize).checked_sub(1),
         preference: raw.preference,
-        run: raw.run,
+        run: raw.run.unwrap_or(elsewhere),
         scratch_bytes: raw.scratch_bytes,
         prepared_bytes: raw.prepared_bytes,
         prepare: raw.prepare,
     })
 }
 
-fn text(pointer: *const c_char) -> Option<&'static str> {
-    // SAFETY: the table's names are string literals.
-    unsafe { CStr::from_ptr(pointer) }.to_str().ok()
+/// `run` of a row that only its driver runs.
+unsafe extern "C" fn elsewhere(_: *const RawLaunch, _: u64, _: u64, _: *mut c_void) {}
+
+/// What a row says, unless it contradicts itself.
+fn consistent(row: KernelRow) -> Result<KernelRow, String> {
+    let KernelRow { symbol, .. } = row;
+    let wrong = [
+        (
+            row.out_dtype.is_none() != (row.element_bytes != 0),
+            "expected element_bytes where out_dtype is CW_ANY, and only there",
+        ),
+        (
+            row.prepare.is_some() != row.prepared_bytes.is_some(),
+            "expected both of prepare and prepared_bytes, or neither",
+        ),
+        (
+            row.prepare.is_none() && (row.constant_operands != 0 || row.prepared_axis.is_some()),
+            "expected a prepare for its constant_operands and prepared_axis",
+        ),
+    ];
+    match wrong.iter().find(|(is_so, _)| *is_so) {
+        Some((_, reason)) => Err(format!("({symbol}): {reason}")),
+        None => Ok(row),
+    }
+}
+
+/// # Safety
+/// The pointer is null or leads to a string that lives as long as the process.
+unsafe fn text(pointer: *const c_char) -> Option<&'static str> {
+    // SAFETY: the caller's promise.
+    let text = (!pointer.is_null()).then(|| unsafe { CStr::from_ptr(pointer) })?;
+    text.to_str().ok().filter(|text| !text.is_empty())
 }
 
 /// `enum cw_dtype`: 0 is any type.

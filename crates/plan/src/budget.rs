@@ -1,5 +1,6 @@
 //! Memory budgets of single devices (V17).
 
+use crate::placement::of_budget;
 use crate::plan::{Options, Plan};
 use crate::{Home, PlanError};
 use cloakwork_ir::Device;
@@ -9,6 +10,7 @@ use cloakwork_verify::Verified;
 pub(crate) fn with_own(options: &Options, verified: &Verified) -> Options {
     let mut options = options.clone();
     for (device, bytes) in verified.budgets() {
+        let device = of_budget(&options, device);
         if options.device_budgets.iter().all(|(d, _)| *d != device) {
             options.device_budgets.push((device, bytes));
         }

@@ -27,7 +27,7 @@ pub enum PlanError {
         /// Their names.
         ops: String,
     },
-    /// A program that names its devices is planned for another device.
+    /// A program that names its devices, none of them `gpu:<i>`, is planned for another device.
     #[error(
         "device {device}: expected none, because the program names its devices, {named} among them"
     )]
@@ -36,6 +36,14 @@ pub enum PlanError {
         device: Device,
         /// A device of the program.
         named: Device,
+    },
+    /// A device that its driver does not have.
+    #[error("there is no device {device}: its driver has {count}")]
+    NoDevice {
+        /// The device.
+        device: Device,
+        /// How many the driver has.
+        count: u32,
     },
     /// The run would need more memory than allowed.
     #[error(

@@ -1,6 +1,6 @@
 //! Which devices there are, how many threads and which instructions to use.
 
-use crate::errors;
+use crate::{drivers, errors};
 use cloakwork_devices::Drivers;
 use cloakwork_ir::Device;
 use cloakwork_kernels::{Isa, choose_isa};
@@ -32,17 +32,24 @@ static ENVIRONMENT: AtomicU64 = AtomicU64::new(0);
 static CONTEXT: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 /// The device that is always there.
 pub const CPU: &str = "cpu";
-/// Where programs run: the host, and devices with drivers.
-const NAMES: [&str; 2] = [CPU, "sim:<i>"];
-
-/// A device on which programs run, by its name.
+/// A device on which programs run, by its name, or by the file of its driver.
 pub fn named(name: &str) -> PyResult<Device> {
-    match Device::from_name(name) {
-        Some(device) if Drivers::default().run_on(device) => Ok(device),
-        _ => Err(Python::attach(|py| {
-            errors::make(py, "DeviceError", (name, NAMES.to_vec()))
-        })),
+    if let Some(device) = known(name) {
+        return Ok(device);
     }
+    let resolved: String = Python::attach(|py| {
+        let module = py.import("cloakwork.device.drivers")?;
+        module.getattr("resolve")?.call1((name,))?.extract()
+    })?;
+    known(&resolved).ok_or_else(|| drivers::unknown_device(name))
+}
+
+/// The device of a name, if its driver has it.
+fn known(name: &str) -> Option<Device> {
+    let device = Device::from_name(name)?;
+    let drivers = Drivers::default();
+    let (driver, index) = drivers.of(device);
+    (drivers.run_on(device) && index < driver.count()).then_some(device)
 }
 
 /// Refuses a device that cannot hold tensors.

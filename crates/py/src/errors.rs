@@ -181,6 +181,7 @@ pub fn plan(error: PlanError) -> PyErr {
             device,
             &format!("none: the program names its devices, {named} among them"),
         ),
+        PlanError::NoDevice { device, .. } => crate::drivers::unknown_device(&device.to_string()),
         PlanError::NoKernel { .. } | PlanError::NoExpansion { .. } => message("PlanError", text),
         PlanError::Internal { .. } => internal(text),
     }

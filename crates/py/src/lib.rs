@@ -12,6 +12,7 @@ mod contents;
 mod copies;
 mod device;
 mod dlpack;
+mod drivers;
 mod dtype;
 mod element;
 mod errors;
@@ -60,6 +61,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(index::take, module)?)?;
     module.add_function(wrap_pyfunction!(device::devices, module)?)?;
     module.add_function(wrap_pyfunction!(machine::machine, module)?)?;
+    module.add_function(wrap_pyfunction!(drivers::load_driver, module)?)?;
+    module.add_function(wrap_pyfunction!(drivers::loaded_drivers, module)?)?;
     module.add_function(wrap_pyfunction!(device::get_threads, module)?)?;
     module.add_function(wrap_pyfunction!(device::last_dispatch, module)?)?;
     module.add_function(wrap_pyfunction!(device::memory_stats, module)?)?;

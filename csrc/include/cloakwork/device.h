@@ -21,7 +21,7 @@
 extern "C" {
 #endif
 
-#define CW_DEVICE_ABI 4u
+#define CW_DEVICE_ABI 5u
 
 typedef struct cw_device cw_device;    // an open device: owned by the driver
 typedef struct cw_queue cw_queue;      // work that is done in order: owned by the driver
@@ -184,6 +184,9 @@ typedef struct cw_driver {
   uint64_t capabilities;  // CW_DEVICE_... bits
   cw_device_costs costs;
 
+  // How many devices there are now; UINT32_MAX: as many as are opened. Plans are made for devices
+  // with smaller indices alone.
+  uint32_t (*count)(void);
   // Its kernels. Only the driver calls their `run`, unless it has HOST_MEMORY; all other fields
   // mean the same as for the processor.
   const cw_kernel_row* (*kernels)(uint64_t* count);
@@ -193,6 +196,10 @@ typedef struct cw_driver {
   const cw_device_functions* functions;
   const cw_segment_functions* segments;  // null without CW_DEVICE_SEGMENTS
 } cw_driver;
+
+// The one symbol that a library with a driver exports: its table.
+typedef const cw_driver* (*cw_driver_table_fn)(void);
+#define CW_DRIVER_TABLE_SYMBOL "cw_driver_table"
 
 // Sizes and offsets of the structs above, for the test that compares them with Rust's mirrors.
 const uint64_t* cw_device_layout(uint64_t* count);

@@ -17,6 +17,7 @@ from cloakwork.cli import circuits, programs, proofs, results, show
 from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
+from cloakwork.device.drivers import drivers as loaded_drivers
 from cloakwork.device.machine import machine
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.programs import kinds
@@ -301,7 +302,8 @@ def convert(
 
 def _with_facts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of devices; that of the processor, which is the first, with the machine's facts."""
-    return [{**rows[0], "machine": asdict(machine())}, *rows[1:]]
+    drivers = [asdict(driver) for driver in loaded_drivers()]
+    return [{**rows[0], "machine": asdict(machine()), "drivers": drivers}, *rows[1:]]
 
 
 @app.command(cls=Command)
@@ -313,6 +315,7 @@ def devices(context: typer.Context, as_json: AsJson = False) -> None:
             print(json.dumps(_with_facts(rows), indent=2))
         else:
             show.devices(rows, show.console())
+            show.drivers(loaded_drivers(), show.console())
             show.machine(machine(), show.console())
 
 

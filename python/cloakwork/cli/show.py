@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloakwork.cli.words import count, shown
+from cloakwork.device.drivers import Driver
 from cloakwork.device.machine import Gpu, GpuDriver, Machine, NumaNode
 from cloakwork.programs.report import Inspection, Report
 
@@ -91,6 +92,18 @@ def devices(rows: list[dict[str, Any]], out: Console) -> None:
         isas = ", ".join(row["available_isas"])
         _add(table, row["name"], row["isa"], isas, str(row["threads"]))
     out.print(table)
+
+
+def drivers(loaded: list[Driver], out: Console) -> None:
+    """One line per driver that is loaded."""
+    table = _table("driver", "devices", "kernels>", "segments", "file")
+    for driver in loaded:
+        _add(
+            table, driver.name, ", ".join(driver.devices), str(len(driver.kernels)),
+            "yes" if driver.takes_segments else "no", driver.file or "",
+        )  # fmt: skip
+    if loaded:
+        out.print(table)
 
 
 def machine(found: Machine, out: Console) -> None:

@@ -1,1 +1,17 @@
-"""Devices: the facts of this machine."""
+"""Devices: the drivers of vendors' chips, and the facts of this machine.
+
+>>> import cloakwork as cw
+>>> cw.device.drivers()
+[]
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cloakwork.lazy import lazily
+
+if TYPE_CHECKING:
+    from cloakwork.device.namespace import *  # noqa: F403 (the names are listed there)
+
+__getattr__, __dir__ = lazily(__name__)

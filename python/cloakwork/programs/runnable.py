@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from os import fspath
 
 from cloakwork import _core, files
+from cloakwork.device.drivers import device_name
 from cloakwork.errors import ParamError
 from cloakwork.programs.options import (
     Budget,
@@ -75,7 +76,7 @@ class Runnable:
         """`budgets_of`; ParamError for a device that no run of this program uses."""
         together, single = budgets_of(budget)
         if single is not None:
-            devices = self._devices() | {device}
+            devices = self._devices() | {device_name(device)}
             if unknown := single.keys() - devices:
                 known = f"a device that a run uses: {', '.join(sorted(devices))}"
                 raise ParamError("memory_budget", min(unknown), known)

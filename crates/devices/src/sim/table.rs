@@ -24,6 +24,7 @@ pub static TABLE: RawDriver = RawDriver {
     name: c"sim".as_ptr(),
     capabilities: Capabilities::LIMB_MAJOR.and(Capabilities::SEGMENTS),
     costs: Costs::NONE,
+    count: crate::abi::any,
     kernels: host_kernels,
     features: host_features,
     functions: &raw const FUNCTIONS,

@@ -38,10 +38,7 @@ use std::sync::Arc;
 /// No kernel for an op and its dtypes, more memory than the budget, or a device for a program that
 /// names its own.
 pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
-    if let Some(named) = named_device(&verified).filter(|_| options.device != Device::Cpu) {
-        let device = options.device;
-        return Err(PlanError::NamesDevices { device, named });
-    }
+    let options = &crate::placement::bound(options, &verified)?;
     let options = &crate::budget::with_own(options, &verified);
     let cleaned = match options.optimize {
         true => verified.cleaned(|| cleaned(&verified))?,
@@ -68,12 +65,6 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
         (Ok(cleaned), Ok(plain)) if cleaned.memory.disk_bytes <= plain.memory.disk_bytes => found,
         _ => plain,
     }
-}
-
-/// The first device that the program names besides the host and its disk.
-fn named_device(verified: &Verified) -> Option<Device> {
-    let mut devices = verified.storages().iter().map(|storage| storage.device);
-    devices.find(|device| !matches!(device, Device::Cpu | Device::Disk(_)))
 }
 
 /// The program after the passes, without composite ops; `None` if the passes change nothing.

@@ -6,9 +6,11 @@
 //! the host if that costs less ([`choose`]). A step whose kernel a device lacks runs on the host,
 //! on copies, and its result is written back.
 
+mod bind;
 mod choose;
 mod facts;
 
+pub(crate) use bind::{bound, of_budget};
 pub(crate) use facts::{dtype_of, touched};
 
 use crate::layout::Layout;
@@ -77,7 +79,9 @@ impl Placement {
     /// The placement of a program.
     pub fn of(verified: &Verified, layout: &Layout, options: &Options) -> Result<Self, PlanError> {
         let mut storages = verified.storages().iter();
-        if !is_away(options, options.device) && !storages.any(|s| is_away(options, s.device)) {
+        if !is_away(options, options.device)
+            && !storages.any(|s| is_away(options, options.device_of(s.device)))
+        {
             return Ok(Self::default());
         }
         let mut facts = Facts::of(verified, layout, options)?;

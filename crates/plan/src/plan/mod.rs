@@ -34,8 +34,11 @@ pub struct Options {
     pub memory_budget_bytes: Option<u64>,
     /// Budgets of single devices; the program's own budgets apply to devices that are not listed.
     pub device_budgets: Vec<(Device, u64)>,
-    /// The device of steps for which the program names none.
+    /// The device of steps for which the program names none. A program that names `gpu:<i>` is
+    /// bound to it instead: `gpu:0` is this device, `gpu:1` the next one of its driver.
     pub device: Device,
+    /// The device to which planning has bound `gpu:0`; `None`: the processor serves it.
+    pub gpus: Option<Device>,
     /// The driver of each device.
     pub drivers: Drivers,
     /// Store tensors whose last axis runs over moduli with that axis outermost. Otherwise every
@@ -65,12 +68,12 @@ impl Options {
     }
 
     /// The wanted device of a tensor: the one that the program names, or that of the whole program.
-    /// is to compute.
     #[must_use]
     pub fn device_of(&self, own: Device) -> Device {
-        match own {
-            Device::Cpu => self.device,
-            device => device,
+        match (own, self.gpus) {
+            (Device::Cpu, _) => self.device,
+            (Device::Gpu(index), Some(first)) => first.sibling(index).unwrap_or(own),
+            (device, _) => device,
         }
     }
 
@@ -83,6 +86,7 @@ impl Options {
             memory_budget_bytes: None,
             device_budgets: Vec::new(),
             device: Device::Cpu,
+            gpus: None,
             drivers: Drivers::default(),
             limb_major: true,
             fuse: true,

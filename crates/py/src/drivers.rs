@@ -1,0 +1,75 @@
+//! Drivers that this process has loaded.
+
+use crate::device::CPU;
+use crate::errors;
+use cloakwork_devices::{Capabilities, DeviceError, Driver, Drivers, file_of, load};
+use cloakwork_ir::{Device, DriverName};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::path::PathBuf;
+
+/// So many devices of a driver are listed by name.
+const LISTED: u32 = 16;
+
+/// The refusal of a device that nobody has: it lists those that there are.
+pub fn unknown_device(name: &str) -> PyErr {
+    Python::attach(|py| errors::make(py, "DeviceError", (name, names())))
+}
+
+/// A driver that cannot be used.
+pub fn refused(error: &DeviceError) -> PyErr {
+    let (name, reason) = match error {
+        DeviceError::Driver { name, reason } => (name.clone(), reason.clone()),
+        other => (String::new(), other.to_string()),
+    };
+    Python::attach(|py| errors::make(py, "DriverError", (name, reason)))
+}
+
+/// The devices on which programs run.
+fn names() -> Vec<String> {
+    let fixed = [CPU.to_owned(), "sim:<i>".to_owned()];
+    let loaded = DriverName::all().flat_map(devices_of);
+    fixed.into_iter().chain(loaded).collect()
+}
+
+/// The names of a driver's devices.
+fn devices_of(name: DriverName) -> Vec<String> {
+    let count = driver_of(name).count();
+    let listed = (0..count.min(LISTED)).map(|index| format!("{name}:{index}"));
+    match count {
+        u32::MAX => vec![format!("{name}:<i>")],
+        _ => listed.collect(),
+    }
+}
+
+fn driver_of(name: DriverName) -> &'static Driver {
+    Drivers::default().of(Device::Loaded(name, 0)).0
+}
+
+/// Load the driver of a shared library; returns its name.
+#[pyfunction]
+pub fn load_driver(file: PathBuf) -> PyResult<&'static str> {
+    // SAFETY: the user's promise: the library keeps the contract of `device.h`.
+    let name = unsafe { load(&file) };
+    name.map(DriverName::as_str)
+        .map_err(|error| refused(&error))
+}
+
+/// The drivers that are loaded: a dict each.
+#[pyfunction]
+pub fn loaded_drivers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let about = |name: DriverName| {
+        let driver = driver_of(name);
+        let found = PyDict::new(py);
+        found.set_item("name", name.as_str())?;
+        found.set_item("file", file_of(name))?;
+        found.set_item("devices", devices_of(name))?;
+        let mut kernels: Vec<&str> = driver.rows().all().iter().map(|row| row.kernel).collect();
+        kernels.sort_unstable();
+        kernels.dedup();
+        found.set_item("kernels", kernels)?;
+        found.set_item("takes_segments", driver.has(Capabilities::SEGMENTS))?;
+        Ok(found)
+    };
+    DriverName::all().map(about).collect()
+}

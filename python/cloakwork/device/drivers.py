@@ -1,0 +1,95 @@
+"""Drivers: shared libraries that make a vendor's devices known by name."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from cloakwork import _core
+from cloakwork.lazy import public
+
+_VARIABLE = "CLOAKWORK_DRIVERS"
+_ENDINGS = (".so", ".dylib", ".dll")
+
+
+@public("cloakwork.device")
+@dataclass(frozen=True)
+class Driver:
+    """A driver that this process has loaded."""
+
+    name: str
+    """Of its devices: "mychip" for "mychip:0"."""
+    file: str | None
+    """The library that it was loaded from."""
+    devices: tuple[str, ...]
+    """Names of its devices, at most 16; "mychip:<i>" if there is one for every number."""
+    kernels: tuple[str, ...]
+    """The kernels that it has for some types, in alphabetical order: docs/kernels.md."""
+    takes_segments: bool
+    """Whether it takes several launches at once."""
+
+
+def load_driver(file: str | os.PathLike[str]) -> Driver:
+    """Load the driver of a shared library, whose code runs in this process.
+
+    file   a library that exports `cw_driver_table` (csrc/include/cloakwork/device.h).
+
+    Its devices can be named in this process from now on.  A library that is loaded already gives
+    the same driver; none is unloaded.  DriverError says what is wrong with a file that is no
+    library, has no such symbol, or a table of another version, or whose name is taken.
+
+    >>> from cloakwork.device import load_driver
+    >>> load_driver("./nothing.so")
+    Traceback (most recent call last):
+    ...
+    cloakwork.errors.DriverError: driver ./nothing.so: cannot be read: No such file or directory \
+(os error 2)
+    """
+    name = _core.load_driver(os.fspath(file))
+    return next(driver for driver in drivers() if driver.name == name)
+
+
+def drivers() -> list[Driver]:
+    """The drivers that are loaded, and those of the files that CLOAKWORK_DRIVERS lists.
+
+    >>> from cloakwork.device import drivers
+    >>> [driver.name for driver in drivers()]
+    []
+    """
+    _load_listed()
+    return [
+        Driver(
+            name=facts["name"],
+            file=facts["file"],
+            devices=tuple(facts["devices"]),
+            kernels=tuple(facts["kernels"]),
+            takes_segments=facts["takes_segments"],
+        )
+        for facts in _core.loaded_drivers()
+    ]
+
+
+def device_name(device: str) -> str:
+    """The name of a device that is given by name or by the file of its driver."""
+    return resolve(device) if os.sep in device or device.endswith(_ENDINGS) else device
+
+
+def resolve(device: str) -> str:
+    """The name of a device that is not known by name: of a file, the driver is loaded.
+
+    "./libmychip.so" is the driver's device 0, "./libmychip.so:1" its device 1.
+    """
+    file, colon, index = device.rpartition(":")
+    if not (colon and index.isdecimal()):
+        file, index = device, "0"
+    if os.sep in file or file.endswith(_ENDINGS):
+        return f"{load_driver(file).name}:{index}"
+    _load_listed()
+    return device
+
+
+def _load_listed() -> None:
+    """Load the files of the environment that are not loaded yet."""
+    for file in filter(None, os.environ.get(_VARIABLE, "").split(os.pathsep)):
+        _core.load_driver(str(Path(file).expanduser()))
