@@ -58,8 +58,9 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "plan": {"ir", "ops", "verify", "passes", "kernels", "devices"},
     "run": {"process", "ir", "ops", "verify", "plan", "kernels", "devices"},
     "trace": {"process", "ir", "ops", "verify", "run", "kernels"},
-    "py": {*_ENGINE, "process", "devices", "library", "trace"},
-    "testing": {*_ENGINE, "devices"},
+    "conformance": {"ir", "ops", "verify", "plan", "run", "kernels", "devices"},
+    "py": {*_ENGINE, "process", "devices", "library", "trace", "conformance"},
+    "testing": {*_ENGINE, "devices", "conformance"},
 }
 _PREFIX = "cloakwork-"
 

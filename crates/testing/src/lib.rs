@@ -12,27 +12,23 @@
 //! ```
 #![forbid(unsafe_code)]
 
-mod calls;
 mod circom;
 mod execution;
 mod filetest;
-mod generators;
 mod instructions;
 mod mutations;
 mod oracles;
-mod source;
 mod tensors;
 
 pub use circom::{SAMPLE_CIRCOM_FILES, check_circom_bytes, damaged_circom_file};
-pub use execution::{Failure, Inputs, execute, inputs, planned, programs_without_devices};
+pub use cloakwork_conformance::{Inputs, Source, generate, generate_calls, inputs};
+pub use execution::{Failure, execute, planned, programs_without_devices};
 pub use filetest::FileTest;
-pub use generators::{generate, generate_calls};
 pub use instructions::{SAMPLE_INSTRUCTIONS, check_instructions, damaged_instructions};
 pub use mutations::{SAMPLE_TRANSCRIPT, mutate, mutate_bytes};
 pub use oracles::{
     check_all, check_heal_bytes, check_program, check_text, same_program, well_typed,
 };
-pub use source::Source;
 pub use tensors::{
     SAMPLE_CONTAINER, SAMPLE_TENSORS, check_container_bytes, check_tensor_bytes, damaged_container,
     damaged_tensor,
