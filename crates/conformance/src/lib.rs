@@ -3,13 +3,20 @@
 //! Owns the generators of calls and programs, which follow from declarations alone: tests,
 //! fuzzers and [`conform`] share them. Decides what is tried on a device and whose fault a
 //! difference is; it computes nothing itself. Contains no op names.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod calls;
+mod diff;
+mod differences;
+mod excerpt;
 mod generators;
 mod inputs;
+mod side;
 mod source;
 
+pub use diff::{Comparing, Comparison, Difference, Place, Shows, diff};
+pub use differences::{Unequal, unequal};
 pub use generators::{generate, generate_calls};
 pub use inputs::{Inputs, inputs};
+pub use side::{GoOn, Refused, Side};
 pub use source::Source;
