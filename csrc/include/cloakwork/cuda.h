@@ -20,7 +20,7 @@ enum {
   CW_CUDA_GRIDS = 8,      // at most, of a launch
 };
 
-// A launch as a kernel gets it: by value, 3,616 bytes. Its words are, one after another:
+// A launch as a kernel gets it: by value, 3,624 bytes. Its words are, one after another:
 //   dims[rank], strides[operands][rank], params[params], prepared[blocks]
 // where `blocks` is the length of the array of prepared blocks for a row with a prepared_axis and
 // else 0. A launch of more than CW_CUDA_WORDS words has them in device memory: `spilled`.
@@ -32,6 +32,9 @@ typedef struct cw_cuda_launch {
   void* data[CW_CUDA_OPERANDS];  // device addresses; null where absent
   const void* prepared;          // device address; null without one, and for a prepared_axis
   const int64_t* spilled;        // device address of all words; null: they are in `words`
+  // Device address of a word that each thread of a kernel reads first: unless it is 0, the queue
+  // has failed, and the kernel returns at once.
+  const uint64_t* failed;
   int64_t words[CW_CUDA_WORDS];
 } cw_cuda_launch;
 
