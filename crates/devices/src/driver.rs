@@ -309,6 +309,6 @@ impl Driver {
         let functions = functions.ok_or_else(|| refused("its memory is the host's".into()))?;
         OpenDevice::new(self, functions, index)
             .map(Arc::new)
-            .map_err(|code| refused(format!("error {code}")))
+            .map_err(refused)
     }
 }

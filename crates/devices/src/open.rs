@@ -22,25 +22,33 @@ unsafe impl Send for OpenDevice {}
 unsafe impl Sync for OpenDevice {}
 
 impl OpenDevice {
-    /// Opens a device. The error is the driver's number.
+    /// Opens a device. The error is the driver's reason.
     pub(crate) fn new(
         driver: &'static Driver,
         functions: &'static RawFunctions,
         index: u32,
-    ) -> Result<Self, i32> {
+    ) -> Result<Self, String> {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver keeps its contract; it writes the device.
         let code = unsafe { (functions.open)(index, &raw mut raw) };
-        let generation = cloakwork_process::generation();
-        (code == 0)
-            .then_some(Self {
+        if code == 0 {
+            return Ok(Self {
                 driver,
                 functions,
                 index,
                 raw,
-                generation,
-            })
-            .ok_or(code)
+                generation: cloakwork_process::generation(),
+            });
+        }
+        if raw.is_null() {
+            return Err(format!("error {code}"));
+        }
+        // SAFETY: what a failed `open` gives serves these two calls.
+        unsafe {
+            let words = words_of(functions, raw, code);
+            (functions.close)(raw);
+            Err(words)
+        }
     }
 
     /// Whether this process opened it: what a parent opened serves no forked child.
@@ -53,17 +61,8 @@ impl OpenDevice {
         if code == 0 {
             return Ok(());
         }
-        let mut text = [0u8; 256];
-        // SAFETY: so many bytes are there.
-        unsafe { (self.functions.reason)(self.raw, text.as_mut_ptr().cast::<c_char>(), 256) };
-        let words = CStr::from_bytes_until_nul(&text).map_or_else(
-            |_| String::new(),
-            |words| words.to_string_lossy().into_owned(),
-        );
-        let words = match words.is_empty() {
-            true => format!("error {code}"),
-            false => words,
-        };
+        // SAFETY: the device is open.
+        let words = unsafe { words_of(self.functions, self.raw, code) };
         Err(self.driver.device_error(self.index, action, words))
     }
 
@@ -127,6 +126,27 @@ impl Drop for OpenDevice {
             // SAFETY: it is open, and memory and queues hold it until they are gone.
             unsafe { (self.functions.close)(self.raw) };
         }
+    }
+}
+
+/// What a driver says of its last error, or the error's number.
+///
+/// # Safety
+/// The device is open, or one that a failed `open` gave.
+unsafe fn words_of(functions: &RawFunctions, device: Opaque, code: i32) -> String {
+    let mut text = [0u8; 1024];
+    // SAFETY: the caller's promise; so many bytes are there.
+    unsafe {
+        (functions.reason)(
+            device,
+            text.as_mut_ptr().cast::<c_char>(),
+            text.len() as u64,
+        )
+    };
+    let words = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+    match words.is_empty() {
+        true => format!("error {code}"),
+        false => words.to_string_lossy().into_owned(),
     }
 }
 

@@ -1,9 +1,10 @@
 //! What tables of drivers may say, and what they make of devices.
 
-use cloakwork_devices::{Capabilities, Costs, Driver, Drivers, RawDriver};
+use cloakwork_devices::{Capabilities, Costs, Driver, Drivers, Opaque, RawDriver, RawFunctions};
 use cloakwork_ir::{DType, Device};
 use cloakwork_kernels::Isa;
 use std::collections::BTreeSet;
+use std::ffi::c_char;
 
 fn sim() -> &'static Driver {
     Drivers::default().of(Device::Sim(0)).0
@@ -105,4 +106,52 @@ fn programs_run_on_devices_by_drivers_of_their_own() {
         text,
         "cpu:0: cannot open the device: its memory is the host's"
     );
+}
+
+/// A device that does not open, but says why.
+unsafe extern "C" fn open_for_reason(_index: u32, to: *mut Opaque) -> i32 {
+    // SAFETY: the caller has a pointer there; nothing follows this one but `say` and `close`.
+    unsafe { *to = std::ptr::dangling_mut::<u8>().cast() };
+    7
+}
+
+unsafe extern "C" fn open_for_nothing(_index: u32, _to: *mut Opaque) -> i32 {
+    7
+}
+
+unsafe extern "C" fn say(_device: Opaque, text: *mut c_char, bytes: u64) {
+    let words = c"the chip is on fire".to_bytes_with_nul();
+    assert!(bytes as usize >= words.len());
+    // SAFETY: the caller has so many bytes there.
+    unsafe { std::ptr::copy_nonoverlapping(words.as_ptr().cast(), text, words.len()) };
+}
+
+unsafe extern "C" fn close(_device: Opaque) {}
+
+#[test]
+fn a_device_that_does_not_open_says_why_or_gives_its_number() {
+    let text = |open| {
+        // SAFETY: a driver with memory of its own has functions.
+        let own = unsafe { &*sim().table().functions };
+        let functions = RawFunctions {
+            open,
+            reason: say,
+            close,
+            ..*own
+        };
+        let table = RawDriver {
+            functions: Box::leak(Box::new(functions)),
+            ..*sim().table()
+        };
+        // SAFETY: the other functions are those of `sim`, which keep the contract.
+        let driver = unsafe { Driver::new(Box::leak(Box::new(table))) }.unwrap();
+        let opened = Box::leak(Box::new(driver)).open(3);
+        opened.map_or_else(|error| error.to_string(), |_| String::new())
+    };
+    let refused = "sim:3: cannot open the device: ";
+    assert_eq!(
+        text(open_for_reason),
+        format!("{refused}the chip is on fire")
+    );
+    assert_eq!(text(open_for_nothing), format!("{refused}error 7"));
 }

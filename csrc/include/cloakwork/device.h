@@ -64,7 +64,8 @@ typedef struct cw_failed_check {
 
 // Functions of a device with its own memory. None of them is null.
 typedef struct cw_device_functions {
-  // Opens device `index`. A process may open one several times.
+  // Opens device `index`. A process may open one several times. Where it fails it may still give a
+  // device, which is null before: then `reason` says why, and `close` follows.
   int32_t (*open)(uint32_t index, cw_device** device);
   void (*close)(cw_device* device);
   // Writes the last error as text, cut to `bytes` including the terminating zero.
