@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 LINE_COLUMNS = 100
 FUNCTION_LINES = 70
-FILE_LINES = {".rs": 700, ".py": 700, ".cc": 500, ".h": 500, ".cu": 500, ".cuh": 500}
+_C_LIKE = (".c", ".cc", ".h", ".hpp", ".cu", ".cuh")
+FILE_LINES = {".rs": 700, ".py": 700, **dict.fromkeys(_C_LIKE, 500)}
 # Lists grow with the project; `.inc` files are lists.
 LINE_SUFFIXES = (*FILE_LINES, ".inc")
 

@@ -25,10 +25,11 @@ _C_LIKE = re.compile(
 
 
 def files(*suffixes: str, under: str = "") -> Iterator[Path]:
-    """Yield the files that git tracks or would add, or all similar files without git."""
+    """Yield the files that git tracks or would add, or all similar ones without git; no links."""
     for name in _listed():
         path = ROOT / name
-        if name.startswith(under) and name.endswith(suffixes or "") and path.is_file():
+        wanted = name.startswith(under) and name.endswith(suffixes or "")
+        if wanted and path.is_file() and not path.is_symlink():
             yield path
 
 

@@ -1,4 +1,4 @@
-"""Devices: the drivers of vendors' chips, and the facts of this machine.
+"""Devices: the drivers of vendors' chips, their headers, and the facts of this machine.
 
 >>> import cloakwork as cw
 >>> cw.device.drivers()

@@ -1,0 +1,1 @@
+../../../../../csrc/include/cloakwork/simple_device.h
