@@ -12,17 +12,66 @@ use cloakwork_ops::{
     find_form,
 };
 
+/// What tensors of generated calls are like. By default they are small and dense, with small words.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Style<'a> {
+    /// Words that kernels distinguish: extremes of dtypes, unreduced and negative residues, moduli
+    /// of 2 to 62 bits; and more axes without elements.
+    pub edges: bool,
+    /// Operands and results are transposed, sliced, reversed, and repeated by strides of 0.
+    pub strided: bool,
+    /// The size of the last axis of new tensors.
+    pub size: Option<u64>,
+    /// Element types of new tensors; a choice of all kinds if there are none here.
+    pub dtypes: &'a [DType],
+}
+
+impl Style<'_> {
+    /// The most elements of a tensor.
+    fn largest(&self) -> u64 {
+        self.size
+            .map_or(LARGEST_ELEMENTS, |size| LARGEST_ELEMENTS.max(4 * size))
+    }
+}
+
 /// The most changes to a call before the search ends.
 const ATTEMPTS: usize = 80;
 
 /// The largest tensor of a generated program.
 const LARGEST_ELEMENTS: u64 = 1 << 12;
 
+/// Elements after which those of a large tensor repeat: no width of vectors divides it.
+const PERIOD: u64 = 61;
+
 /// Bytes of a transcript with capacity for some elements.
 const TRANSCRIPT_BYTES: u64 = 16 + 2 * 300;
 
 const MODULI: [i64; 4] = [17, 97, 193, 12289];
 const LARGE_MODULI: [i64; 4] = [2305843009218281473, 2305843009218936833, 7681, 12289];
+/// Numbers of 2 to 62 bits, on both sides of the bounds between kernels.
+const EDGE_MODULI: [i64; 12] = [
+    2,
+    3,
+    4,
+    (1 << 31) - 1,
+    1 << 31,
+    (1 << 31) + 11,
+    (1 << 32) + 15,
+    (1 << 49) + 69,
+    (1 << 50) - 27,
+    (1 << 50) + 55,
+    (1 << 61) - 1,
+    (1 << 62) - 57,
+];
+/// Primes of 5 to 62 bits with roots of unity of order 2^14 and less.
+const NTT_MODULI: [i64; 6] = [
+    97,
+    12289,
+    65537,
+    4_293_918_721,
+    1_125_899_904_679_937,
+    4_611_686_018_326_724_609,
+];
 
 /// A tensor of a generated program at some step.
 #[derive(Clone, Debug)]
@@ -39,6 +88,10 @@ pub(crate) struct Tensor {
 #[derive(Clone, Copy, Debug)]
 enum Fill {
     Residues,
+    /// Numbers of 2 to 62 bits.
+    AnyModuli,
+    /// Primes with roots of unity.
+    NttModuli,
     Moduli,
     LargeModuli,
     Permutation,
@@ -61,6 +114,55 @@ pub(crate) enum Pick {
     Other(Arg),
 }
 
+/// The words of a new tensor of integers.
+struct Words {
+    edges: bool,
+    /// Moduli are as wide as the dtype at most.
+    bits: u32,
+    turn: u64,
+}
+
+impl Words {
+    fn of(style: Style, dtype: DType, turn: u64) -> Self {
+        let bits = 8 * dtype.component().size_bytes() as u32;
+        Self {
+            edges: style.edges,
+            bits,
+            turn,
+        }
+    }
+
+    fn residue(&self, i: u64) -> i64 {
+        let mixed = self.turn.rotate_left(i as u32);
+        if !self.edges {
+            return (mixed % 17) as i64;
+        }
+        let random = (self.turn ^ i)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(23);
+        let most = i64::MAX >> (64 - self.bits);
+        match self.turn % 5 {
+            0 => (mixed % 17) as i64,
+            1 => random as i64,
+            2 => random as i64 & most,
+            3 => self.modulus(&EDGE_MODULI, i) - 1 - (i & 1) as i64,
+            _ => {
+                let edges = [0, 1, -1, 2, most, !most, most - 1, 16, 17, -17];
+                edges.get((random % 10) as usize).copied().unwrap_or(0)
+            }
+        }
+    }
+
+    /// One of those that a dtype holds; all elements are the same in every second tensor.
+    fn modulus(&self, moduli: &[i64], i: u64) -> i64 {
+        let most = i64::MAX >> (64 - self.bits);
+        let fitting = moduli.iter().filter(|&&q| q <= most).count().max(1);
+        let i = if self.turn & 32 == 0 { 0 } else { i };
+        let at = (self.turn >> 8).wrapping_add(i) % fitting as u64;
+        moduli.get(at as usize).copied().unwrap_or(17)
+    }
+}
+
 /// The result of a call.
 pub(crate) enum Outcome {
     View(View),
@@ -70,12 +172,12 @@ pub(crate) enum Outcome {
 
 impl Outcome {
     /// Whether later steps may use it: claimed sizes could exceed limits.
-    fn is_small(&self) -> bool {
+    fn is_small(&self, style: &Style) -> bool {
         let shape = match self {
             Self::View(view) => &view.shape,
             Self::New(ty) | Self::Write(ty) => &ty.shape,
         };
-        shape.elements() <= LARGEST_ELEMENTS
+        shape.elements() <= style.largest()
     }
 }
 
@@ -92,6 +194,7 @@ pub(crate) struct Search<'a, 'b> {
     pub tensors: &'a [Tensor],
     pub source: &'a mut Source<'b>,
     pub generation: Generation,
+    pub style: Style<'a>,
 }
 
 impl Search<'_, '_> {
@@ -110,7 +213,7 @@ impl Search<'_, '_> {
             .collect();
         for _ in 0..ATTEMPTS {
             match self.judge(def, &picks) {
-                Ok(outcome) if outcome.is_small() => {
+                Ok(outcome) if outcome.is_small(&self.style) => {
                     return Some(Found {
                         def,
                         form,
@@ -204,7 +307,10 @@ impl Search<'_, '_> {
                     Some(ints) => ints.contains(&param.name),
                     None => self.source.chance(2),
                 };
-                if is_int {
+                if is_int && self.style.edges {
+                    let modulus = self.source.pick(&EDGE_MODULI).copied();
+                    Pick::Other(Arg::Int(modulus.unwrap_or(17)))
+                } else if is_int {
                     Pick::Other(Arg::Int(17))
                 } else {
                     self.tensor()
@@ -226,8 +332,14 @@ impl Search<'_, '_> {
         if !self.tensors.is_empty() && !self.source.chance(4) {
             return Pick::Old(self.source.below(self.tensors.len()));
         }
-        let rank = self.source.below(5);
+        let rank = match self.style.size {
+            Some(_) => 1 + self.source.below(3),
+            None => self.source.below(5),
+        };
         let dims = self.dims(rank);
+        if let Some(dtype) = self.source.pick(self.style.dtypes).copied() {
+            return self.fresh(dtype, &dims, Fill::Residues);
+        }
         let dtypes = [
             DType::I64,
             DType::I64,
@@ -252,7 +364,14 @@ impl Search<'_, '_> {
 
     fn dims(&mut self, rank: usize) -> Vec<u64> {
         let sizes = [1, 2, 2, 4, 4, 3, 1, 0];
-        let bound = if self.source.chance(16) {
+        let one_in = if self.style.edges { 5 } else { 16 };
+        if let Some(size) = self.style.size {
+            let before = (1..rank).map(|_| 1 + self.source.below(3) as u64);
+            let mut dims: Vec<u64> = before.collect();
+            dims.extend((rank > 0).then_some(size));
+            return dims;
+        }
+        let bound = if self.source.chance(one_in) {
             sizes.len()
         } else {
             sizes.len() - 1
@@ -266,29 +385,38 @@ impl Search<'_, '_> {
     fn fresh(&mut self, dtype: DType, dims: &[u64], fill: Fill) -> Pick {
         let shape = Shape::new(dims)
             .ok()
-            .filter(|shape| shape.elements() <= LARGEST_ELEMENTS);
+            .filter(|shape| shape.elements() <= self.style.largest());
         let shape = shape.unwrap_or_default();
         let last = shape.dims().last().copied().unwrap_or(1).max(1);
         let size = dtype.size_bytes();
         let mut bytes = vec![0; shape.elements() as usize * size];
         let shape_elements = shape.elements();
         let turn = self.source.word();
+        let words = Words::of(self.style, dtype, turn);
+        // Elements of fields take long to make: large tensors repeat some of them.
+        let period = self.style.size.map_or(u64::MAX, |_| PERIOD);
+        let mut known: Vec<Vec<i64>> = Vec::new();
         for (i, to) in bytes.chunks_exact_mut(size).enumerate() {
             let i = i as u64;
             let modulus = |moduli: &[i64; 4]| moduli.get(i as usize % 4).copied().unwrap_or(17);
             let integer = dtype.is_integer() || dtype == DType::Bool;
             let word = match fill {
                 Fill::Residues if !integer => {
-                    let words = sample::element(dtype, turn.rotate_left(7 * i as u32) ^ i);
+                    if i < period {
+                        known.push(sample::element(dtype, turn.rotate_left(7 * i as u32) ^ i));
+                    }
+                    let words = known.get((i % period) as usize);
                     let parts = to.chunks_exact_mut(dtype.component().size_bytes());
-                    for (part, word) in parts.zip(words) {
-                        write_word(dtype.component(), word, part);
+                    for (part, word) in parts.zip(words.into_iter().flatten()) {
+                        write_word(dtype.component(), *word, part);
                     }
                     continue;
                 }
                 // With small words, only the point at infinity is valid.
                 _ if dtype.is_point() => 0,
-                Fill::Residues => (turn.rotate_left(i as u32) % 17) as i64,
+                Fill::Residues => words.residue(i),
+                Fill::AnyModuli => words.modulus(&EDGE_MODULI, i),
+                Fill::NttModuli => words.modulus(&NTT_MODULI, i),
                 Fill::Moduli => modulus(&MODULI),
                 Fill::LargeModuli => modulus(&LARGE_MODULI),
                 Fill::Permutation => ((i % last + turn % last) % last) as i64,
@@ -381,10 +509,27 @@ impl Search<'_, '_> {
                 Some(dims) => self.fresh(dtype, &dims, Fill::Residues),
                 None => self.guess(param, form),
             },
+            Code::TransformLength if self.style.size.is_some_and(u64::is_power_of_two) => {
+                let length = self.style.size.unwrap_or(4);
+                let last = dims.len().saturating_sub(1);
+                let short = |axis: usize| if axis == last { length } else { 2 };
+                let dims: Vec<u64> = (0..dims.len()).map(short).collect();
+                self.fresh(dtype, &dims, Fill::Residues)
+            }
             Code::TransformLength => {
                 let length = [2, 4, 4, 8].get(self.source.below(4)).copied().unwrap_or(4);
                 let dims: Vec<u64> = dims.iter().map(|_| length).collect();
                 self.fresh(dtype, &dims, Fill::Residues)
+            }
+            Code::Modulus if self.style.edges => {
+                let fills = [
+                    Fill::AnyModuli,
+                    Fill::NttModuli,
+                    Fill::LargeModuli,
+                    Fill::Moduli,
+                ];
+                let fill = self.source.pick(&fills).copied();
+                self.fresh(dtype, &dims, fill.unwrap_or(Fill::Moduli))
             }
             Code::Modulus => {
                 let large = dtype == DType::I64 && self.source.chance(2);

@@ -13,7 +13,7 @@ use crate::excerpt::{Contents, Excerpt, Reading, Seen, Whole, contents_after};
 use crate::side::{GoOn, Refused, Side};
 use cloakwork_ir::{HostSlot, HostTensor, Program, Step};
 use cloakwork_run::{Against, bisect};
-use cloakwork_verify::{StorageId, Verified};
+use cloakwork_verify::{StorageId, ValueId, Verified};
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
@@ -407,19 +407,13 @@ impl Search<'_> {
         let value = seen.map(|seen| seen.value).or(whole.written(step));
         let info = value.and_then(|value| verified.value(value));
         let name = info.map_or("", |info| verified.program().symbol_name(info.name));
-        let number = |step: u32| {
-            let origins = verified.origins();
-            origins
-                .and_then(|all| all.get(step as usize).copied())
-                .unwrap_or(step)
-        };
-        let (own, written) = (op_name(verified.program(), step), number(step));
-        let op = op_name(verified.source(), written);
+        let number = |step: u32| whole.number(step);
+        let (op, part) = whole.ops(step);
         let segment = verified.segment_of(step);
         Window::Wrong(Box::new(Difference {
-            step: written,
-            part: (op != own).then_some(own),
+            step: number(step),
             op,
+            part,
             kernels: self.kernels(step),
             segment: segment.map(|text| verified.program().text_name(text).to_owned()),
             name: name.to_owned(),
@@ -480,6 +474,57 @@ impl Search<'_> {
             .filter(|own| own.queue > 0 && own.origin == step);
         let symbols = of_step.filter_map(|own| own.launched().map(|row| row.symbol.to_owned()));
         symbols.collect::<BTreeSet<_>>().into_iter().collect()
+    }
+}
+
+impl Whole {
+    /// A difference in a value that a step writes, if all of the program is needed to see it.
+    pub fn difference(
+        &self,
+        step: u32,
+        value: ValueId,
+        (unequal, (wrong_runs, runs)): (Unequal, (u32, u32)),
+    ) -> Difference {
+        let program = self.verified.program();
+        let info = self.verified.value(value);
+        let segment = self.verified.segment_of(step);
+        let (op, part) = self.ops(step);
+        Difference {
+            step: self.number(step),
+            op,
+            part,
+            kernels: Vec::new(),
+            segment: segment.map(|text| program.text_name(text).to_owned()),
+            name: info
+                .map_or("", |info| program.symbol_name(info.name))
+                .to_owned(),
+            place: Place::Result,
+            unequal: Some(unequal),
+            failed: None,
+            shows: Shows::Together {
+                first: 0,
+                last: self.number(self.len().saturating_sub(1)),
+            },
+            wrong_runs,
+            runs,
+            program: Program::clone(program),
+        }
+    }
+
+    /// The step of the program as written.
+    fn number(&self, step: u32) -> u32 {
+        let origins = self.verified.origins();
+        origins
+            .and_then(|all| all.get(step as usize).copied())
+            .unwrap_or(step)
+    }
+
+    /// The op of a step as written, and that of its expansion if it is another.
+    fn ops(&self, step: u32) -> (String, Option<String>) {
+        let own = op_name(self.verified.program(), step);
+        let op = op_name(self.verified.source(), self.number(step));
+        let part = (op != own).then_some(own);
+        (op, part)
     }
 }
 

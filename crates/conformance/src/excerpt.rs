@@ -402,7 +402,7 @@ impl Writer<'_> {
 }
 
 /// A row-major tensor in the layout of a dense view.
-fn laid_out(tensor: &HostTensor, root: &View) -> Result<HostTensor, String> {
+pub fn laid_out(tensor: &HostTensor, root: &View) -> Result<HostTensor, String> {
     if root.is_contiguous() {
         return Ok(tensor.clone().sound());
     }

@@ -1,8 +1,11 @@
 //! Random programs that verify without an error.
 
 use crate::Source;
-use crate::calls::{Found, Outcome, Pick, Search, Tensor};
-use cloakwork_ir::{Arg, Builder, Generation, HostSlot, Overlap, Program, Step, Type, View};
+use crate::calls::{Found, Outcome, Pick, Search, Style, Tensor};
+use crate::strides::{Spread, Taken};
+use cloakwork_ir::{
+    Arg, Builder, Generation, HostSlot, HostTensor, Overlap, Program, Step, Type, View,
+};
 use cloakwork_ops::{ALL, Aliasing, Body, Code, Family, OpDef, ParamKind};
 use cloakwork_verify::verify;
 use std::sync::Arc;
@@ -21,6 +24,7 @@ pub fn generate(source: &mut Source) -> Program {
         tensors: Vec::new(),
         storages: 0,
         outputs: 0,
+        style: Style::default(),
     };
     let steps = 1 + generator.source.below(24);
     let mut open = 0usize;
@@ -67,6 +71,7 @@ pub fn generate_calls(source: &mut Source, def: &'static OpDef) -> Program {
         tensors: Vec::new(),
         storages: 0,
         outputs: 0,
+        style: Style::default(),
     };
     for _ in 0..generator.source.below(3) {
         if let Some(def) = generator.source.pick(ALL).filter(|def| !def.calls_back()) {
@@ -80,7 +85,30 @@ pub fn generate_calls(source: &mut Source, def: &'static OpDef) -> Program {
     generator.builder.program
 }
 
+/// A program with calls of this op on tensors of a style.
+#[must_use]
+pub fn generate_styled(
+    source: &mut Source,
+    def: &'static OpDef,
+    style: Style<'_>,
+    calls: usize,
+) -> Program {
+    let mut generator = Generator {
+        source,
+        builder: Builder::new(),
+        tensors: Vec::new(),
+        storages: 0,
+        outputs: 0,
+        style,
+    };
+    for _ in 0..calls {
+        generator.step(def);
+    }
+    generator.builder.program
+}
+
 struct Generator<'a, 'b> {
+    style: Style<'a>,
     source: &'a mut Source<'b>,
     builder: Builder,
     tensors: Vec<Tensor>,
@@ -102,10 +130,12 @@ impl Generator<'_, '_> {
             _ => {
                 let generation = self.builder.program.generation;
                 let (tensors, source) = (&self.tensors, &mut *self.source);
+                let style = self.style;
                 let found = Search {
                     tensors,
                     source,
                     generation,
+                    style,
                 }
                 .find(def);
                 if let Some(found) = found {
@@ -136,6 +166,54 @@ impl Generator<'_, '_> {
                 .download(tensor.name, HostSlot::Output { name });
             self.outputs += 1;
         }
+    }
+
+    /// Uploads a tensor; in a strided style sometimes under other strides than its own.
+    fn upload(&mut self, data: HostTensor) -> usize {
+        let strided = match self.style.strided {
+            true => self.source.pick(&Spread::ALL).copied(),
+            false => None,
+        };
+        let spread = strided.and_then(|how| how.of(&data));
+        let Some((root, steps)) = spread else {
+            let name = self.builder.upload(HostSlot::Data(data.clone()));
+            let index = self.own(name, &data.ty());
+            self.tensors[index].data = Some(data);
+            return index;
+        };
+        self.spread(root, steps, Some(data))
+    }
+
+    /// Uploads a tensor and takes a view of it.
+    fn spread(&mut self, root: HostTensor, step: Option<Taken>, data: Option<HostTensor>) -> usize {
+        let name = self.builder.upload(HostSlot::Data(root.clone()));
+        let index = self.own(name, &root.ty());
+        self.tensors[index].view = cloakwork_verify::upload_root(&root);
+        let Some(taken) = step else {
+            self.tensors[index].data = data;
+            return index;
+        };
+        let view = taken.of(&self.tensors[index].view);
+        let name = self
+            .builder
+            .call(taken.name(), [Arg::Device(name, None), taken.arg()]);
+        let (dtype, storage) = (root.dtype(), self.tensors[index].storage);
+        self.tensors.push(Tensor {
+            name,
+            dtype,
+            view,
+            storage,
+            data,
+        });
+        self.tensors.len() - 1
+    }
+
+    /// A tensor to write whose elements have others between them, which stay as they are.
+    fn spread_target(&mut self, ty: &Type) -> Option<usize> {
+        let size = usize::try_from(ty.size_bytes()).ok()?;
+        let zeros = HostTensor::from_vec(ty.dtype, ty.shape.clone(), vec![0; size]).ok()?;
+        let (root, taken) = Spread::Sliced.of(&zeros)?;
+        Some(self.spread(root, taken, None))
     }
 
     /// Records a tensor with its own storage.
@@ -175,9 +253,7 @@ impl Generator<'_, '_> {
     fn call(&mut self, mut found: Found) {
         for pick in &mut found.picks {
             if let Pick::Fresh(data) = pick {
-                let name = self.builder.upload(HostSlot::Data(data.clone()));
-                let index = self.own(name, &data.ty());
-                self.tensors[index].data = Some(data.clone());
+                let index = self.upload(data.clone());
                 *pick = Pick::Old(index);
             }
         }
@@ -270,6 +346,12 @@ impl Generator<'_, '_> {
                 return index;
             }
         }
+        if self.style.strided && self.source.chance(2) {
+            let spread = self.spread_target(ty);
+            if let Some(index) = spread.filter(|&index| self.may_write(found, param, index)) {
+                return index;
+            }
+        }
         let name = self.builder.empty(ty.dtype, &ty.shape);
         self.own(name, ty)
     }
@@ -308,6 +390,7 @@ impl Generator<'_, '_> {
             tensors: &self.tensors,
             source: self.source,
             generation,
+            style: self.style,
         };
         search.judge(found.def, &picks).is_ok()
     }

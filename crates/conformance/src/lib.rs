@@ -6,17 +6,26 @@
 #![deny(unsafe_code)]
 
 mod calls;
+mod conform;
 mod diff;
 mod differences;
 mod excerpt;
 mod generators;
+mod hold;
 mod inputs;
+mod shrink;
 mod side;
 mod source;
+mod speed;
+mod strides;
 
+pub use calls::Style;
+pub use conform::{Conformance, OpHeld, Progress, Trying, conform, ops_held};
 pub use diff::{Comparing, Comparison, Difference, Place, Shows, diff};
 pub use differences::{Unequal, unequal};
-pub use generators::{generate, generate_calls};
+pub use generators::{generate, generate_calls, generate_styled};
+pub use hold::{Failure, Held, Holding, Reference};
 pub use inputs::{Inputs, inputs};
 pub use side::{GoOn, Refused, Side};
 pub use source::Source;
+pub use speed::Speed;

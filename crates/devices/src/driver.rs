@@ -234,6 +234,12 @@ impl Driver {
         self.capabilities.has(capabilities)
     }
 
+    /// Their kernels.
+    #[must_use]
+    pub fn kernels(&self) -> &'static [KernelRow] {
+        self.rows.all()
+    }
+
     /// Whether they have kernels at all.
     #[must_use]
     pub fn computes(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::oracle::interpret::{self, Interpreter, Judgement};
 use crate::report::names::op_name;
 use crate::report::outcome;
 use crate::report::outcome::{show_word, unravel};
-use cloakwork_ir::components;
+use cloakwork_ir::{DType, components};
 use cloakwork_ops::{Expected, Verdict, agrees};
 use cloakwork_plan::Plan;
 use cloakwork_verify::{Action, ValueId};
@@ -28,6 +28,8 @@ pub struct WrongOp {
     pub kernel: &'static str,
     /// The tensor.
     pub name: String,
+    /// Its element type.
+    pub dtype: DType,
     /// Index of the first element that differs; for a result that is judged as a whole, its first
     /// index.
     pub index: Vec<u64>,
@@ -332,6 +334,7 @@ impl Written<'_> {
             op: op_name(program, step.origin).to_owned(),
             kernel: step.symbol(),
             name: program.symbol_name(info.name).to_owned(),
+            dtype: info.dtype,
             index: unravel(at, &info.view.shape),
             got,
             expected,

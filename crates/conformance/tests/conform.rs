@@ -1,0 +1,130 @@
+//! A right device passes, and each planted mistake is named.
+#![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
+
+mod planted;
+
+use cloakwork_conformance::{Conformance, Shows, Side, Trying, conform, ops_held};
+use cloakwork_devices::Drivers;
+use cloakwork_ir::{Device, text};
+use cloakwork_kernels::best_isa;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+fn tried(drivers: Drivers, ops: &[&str], rounds: usize) -> Conformance {
+    let device = Side {
+        drivers,
+        ..Side::new(Device::Sim(0), best_isa())
+    };
+    let mut trying = Trying {
+        device,
+        host: Side::new(Device::Cpu, best_isa()),
+        seed: 7,
+        ops: ops.iter().map(|&op| op.to_owned()).collect(),
+        rounds,
+        budget: Duration::from_secs(60),
+        speed: false,
+        progress: &mut |_| true,
+    };
+    conform(&mut trying).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The one failure of an op, as text of its op and its program.
+fn failure(drivers: Drivers, op: &str, rounds: usize) -> (Shows, String) {
+    let found = tried(drivers, &[op], rounds);
+    let failure = found.ops[0]
+        .failure
+        .as_ref()
+        .unwrap_or_else(|| panic!("no failure of {op}"));
+    assert!(
+        failure.difference.op.contains(op),
+        "{}",
+        failure.difference.op
+    );
+    (
+        failure.difference.shows,
+        text::print(&failure.difference.program),
+    )
+}
+
+#[test]
+fn a_right_device_passes() {
+    let found = tried(
+        Drivers::default(),
+        &["modmul", "sort", "ntt", "take_along_axis"],
+        12,
+    );
+    let names: BTreeSet<&str> = found.ops.iter().map(|op| op.def.name).collect();
+    assert_eq!(
+        names,
+        BTreeSet::from(["modmul", "ntt", "sort", "take_along_axis"])
+    );
+    for op in &found.ops {
+        assert!(op.failure.is_none(), "{}: {:?}", op.def.name, op.failure);
+        assert!(op.by_reference + op.by_portable + op.refused >= 4, "{op:?}");
+    }
+    assert!(
+        found
+            .unreached
+            .iter()
+            .any(|kernel| kernel.starts_with("msm_windows"))
+    );
+    assert_eq!((found.rounds, found.is_cut), (12, false));
+}
+
+#[test]
+fn random_programs_pass_on_a_right_device() {
+    let found = tried(Drivers::default(), &[], 1);
+    assert!(
+        found.program_failure.is_none(),
+        "{:?}",
+        found.program_failure
+    );
+    assert!(found.programs > 1 && found.program_steps > 5);
+    let failures = found
+        .ops
+        .iter()
+        .filter_map(|op| Some((op.def.name, op.failure.clone()?)));
+    assert_eq!(
+        failures.map(|(name, _)| name).collect::<Vec<_>>(),
+        [] as [&str; 0]
+    );
+    assert!(
+        found.ops.len() * 10 > ops_held().count() * 8,
+        "{}",
+        found.ops.len()
+    );
+}
+
+#[test]
+fn one_wrong_element_at_one_size_is_shown_by_a_call_of_that_size() {
+    let (shows, program) = failure(planted::wrong_element(), "modmul", 5);
+    assert_eq!(shows, Shows::Alone);
+    assert!(program.contains("1000]"), "{program}");
+}
+
+#[test]
+fn a_wrong_stride_is_shown_by_a_strided_operand() {
+    let (shows, program) = failure(planted::wrong_stride(), "modsum", 20);
+    assert_eq!(shows, Shows::Alone);
+    assert!(
+        program.contains("slice") || program.contains("strides") || program.contains("fortran"),
+        "{program}"
+    );
+}
+
+#[test]
+fn a_modulus_above_2_to_the_31_is_shown_by_one_element() {
+    let (_, program) = failure(planted::large_modulus(), "modmul", 30);
+    assert!(
+        program.contains("i64[1]") || program.contains("i64[]"),
+        "{program}"
+    );
+}
+
+#[test]
+fn a_race_and_memory_given_out_twice_fail_in_some_op() {
+    for drivers in [planted::race(), planted::lifetime()] {
+        let found = tried(drivers, &["modsum", "modmul"], 12);
+        assert!(found.ops.iter().any(|op| op.failure.is_some()));
+    }
+}
