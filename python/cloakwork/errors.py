@@ -204,6 +204,20 @@ class PlanError(CloakworkError, ValueError):
     """A program cannot be planned for this machine."""
 
 
+class FallbackError(PlanError):
+    """Steps would run on the host instead of a device, and the call allows none; nothing was run.
+
+    `steps` holds the number, the op and the reason of each.
+    """
+
+    def __init__(self, message: str, steps: list[tuple[int, str, str]]) -> None:
+        super().__init__(message, steps)
+        self.steps = steps
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class MemoryBudgetError(PlanError):
     """A program needs more memory than its budget; nothing was run.
 

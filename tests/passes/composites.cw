@@ -1,6 +1,7 @@
 ; passes: composites, dead-code
 ; A product that only a sum reads is one op with it, also in place; %u is read twice and stays, and
-; so does what is written between the two.
+; so does what is written between the two. A product with -1 and a sum with the modulus is a
+; negative.
 %q = host_to_device i64[1] {17}
 %a = host_to_device input "a" i64[2, 4]
 %b = host_to_device input "b" i64[2, 4]
@@ -20,12 +21,17 @@
 %b = modmul %b, %b, %q, %b
 %f = empty [2, 4], i64
 %f = modsum %e, %a, %q, %f
+%n = empty [2, 4], i64
+%n = modmul %a, -1, %q, %n
+%g = empty [2, 4], i64
+%g = modsum %n, %q, %q, %g
+device_to_host %g, none -> output "g"
 device_to_host %c, none -> output "c"
 device_to_host %d, none -> output "d"
 device_to_host %f, none -> output "f"
 device_to_host %b, none -> output "b"
 
-; after composites: -2 modmul, +2 modmuladd, -2 modsum
+; after composites: -3 modmul, +2 modmuladd, +1 modneg, -3 modsum
 ;   %q = host_to_device i64[1] {17}
 ;   %a = host_to_device input "a" i64[2, 4]
 ;   %b = host_to_device input "b" i64[2, 4]
@@ -46,9 +52,15 @@ device_to_host %b, none -> output "b"
 ;   %b = modmul %b, %b, %q, %b
 ;   %f = empty [2, 4], i64
 ;   %f = modsum %e, %a, %q, %f
+;   free %e
+;   %n = empty [2, 4], i64
+;   free %n
+;   %g = empty [2, 4], i64
+;   %g = modneg %a, %q, %g
 ;   free %q
 ;   free %a
-;   free %e
+;   device_to_host %g, none -> output "g"
+;   free %g
 ;   device_to_host %c, none -> output "c"
 ;   free %c
 ;   device_to_host %d, none -> output "d"
@@ -57,7 +69,7 @@ device_to_host %b, none -> output "b"
 ;   free %f
 ;   device_to_host %b, none -> output "b"
 ;   free %b
-; after dead-code: -2 empty
+; after dead-code: -3 empty
 ;   %q = host_to_device i64[1] {17}
 ;   %a = host_to_device input "a" i64[2, 4]
 ;   %b = host_to_device input "b" i64[2, 4]
@@ -74,9 +86,13 @@ device_to_host %b, none -> output "b"
 ;   %b = modmul %b, %b, %q, %b
 ;   %f = empty [2, 4], i64
 ;   %f = modsum %e, %a, %q, %f
+;   free %e
+;   %g = empty [2, 4], i64
+;   %g = modneg %a, %q, %g
 ;   free %q
 ;   free %a
-;   free %e
+;   device_to_host %g, none -> output "g"
+;   free %g
 ;   device_to_host %c, none -> output "c"
 ;   free %c
 ;   device_to_host %d, none -> output "d"

@@ -361,6 +361,8 @@ pub struct KernelBody {
     pub elementwise: Option<&'static Elementwise>,
     /// The same in smaller ops, for a device that lacks this one; equal to the bit.
     pub expand: Option<ExpandFn>,
+    /// Whether a call can be written in these: some shapes and contents forbid it.
+    pub expands: fn(&Args) -> bool,
 }
 
 impl KernelBody {
@@ -384,6 +386,7 @@ impl KernelBody {
             temporary: None,
             elementwise: None,
             expand: None,
+            expands: |_| true,
         }
     }
 
@@ -424,6 +427,16 @@ impl Body {
             Self::Kernel(body) => body.checks,
             Self::Expand(body) => body.checks,
             _ => &[],
+        }
+    }
+
+    /// Whether a call can be written in smaller ops.
+    #[must_use]
+    pub fn expands(&self, args: &Args) -> bool {
+        match self {
+            Self::Kernel(body) => body.expand.is_some() && (body.expands)(args),
+            Self::Expand(_) => true,
+            _ => false,
         }
     }
 

@@ -120,6 +120,14 @@ pub fn moduli(args: &Args, name: &'static str, shape: &Shape) -> Result<(), OpEr
         .hint("moduli run along the last axis of the result"))
 }
 
+/// Whether moduli may be an addend, too: they broadcast to a result as any operand does.
+pub fn adds_moduli(args: &Args, moduli: &'static str, out: &'static str) -> bool {
+    let (Ok(q), Ok(out)) = (args.tensor_if_any(moduli), args.tensor(out)) else {
+        return false;
+    };
+    q.is_none_or(|q| q.shape().broadcasts_to(out.shape()))
+}
+
 /// The view of a moduli tensor that broadcasts to `shape`.
 #[must_use]
 pub fn moduli_view(moduli: &View, shape: &Shape) -> View {

@@ -348,3 +348,102 @@ fn kernels_and_expansions_agree_to_the_bit_on_any_words() {
         }
     }
 }
+
+/// Words at both ends of the range, negative ones and moduli among them, in turn.
+fn edges(count: u64, q: &[i64]) -> Vec<i64> {
+    let mut words = vec![0, 1, -1, i64::MIN, i64::MAX, i64::MIN + 1];
+    words.extend(q.iter().flat_map(|&q| [q, -q, q - 1, 1 - q, 2 * (q / 2)]));
+    (0..count as usize)
+        .map(|i| words[i * 7 % words.len()])
+        .collect()
+}
+
+#[test]
+fn expansions_for_devices_agree_to_the_bit_on_unreduced_and_negative_words() {
+    let q = [3, 97, 4_611_686_018_427_387_847];
+    let with = |op: &str, dims: &[u64]| {
+        let elements = dims.iter().product();
+        Call::new(op).tensor("a", dims, &edges(elements, &q))
+    };
+    assert_expands(&with("modneg", &[2, 4, 3]).tensor("q", &[3], &q));
+    assert_expands(&with("modneg", &[40]).int("q", q[2]));
+    for b in [2, -97, i64::MAX >> 1] {
+        assert_expands(&with("mod", &[40]).int("b", b));
+    }
+    for (dims, axis) in [
+        (&[2, 4, 3][..], 1),
+        (&[5, 3], 0),
+        (&[2, 0, 3], 1),
+        (&[2, 2, 3], -3),
+    ] {
+        let call = with("axis_modsum", dims).int("axis", axis);
+        assert_expands(&call.tensor("q", &[3], &q));
+    }
+    for axis in [-1, -3] {
+        let (a, b, out) = match axis {
+            -1 => ([2, 5, 3, 4], [5, 3, 4], [2, 3, 4]),
+            _ => ([2, 4, 5, 3], [4, 5, 3], [2, 4, 3]),
+        };
+        let call = with("modmul_axis_sum", &a)
+            .int("axis", axis)
+            .tensor("q", &[3], &q);
+        let call = call.tensor("b", &b, &edges(60, &q));
+        let call = call.tensor("out", &out, &edges(24, &q[1..]));
+        assert_expands(&call.clone().int("apply_perm", 0));
+        assert_expands(
+            &call
+                .int("apply_perm", 1)
+                .tensor("perm", &[4], &bit_reversal(4)),
+        );
+    }
+}
+
+#[test]
+fn transforms_in_stages_agree_to_the_bit_with_any_table_and_any_permutation() {
+    let (q, perm) = ([3, 4_611_686_018_427_387_847], [3, 0, 7, 1, 2, 6, 5, 4]);
+    for (op, table) in [("ntt", "psi"), ("intt", "psi_inv")] {
+        for (axis, dims, tiled) in [(-3, [2, 8, 3, 2], false), (-1, [2, 3, 1, 8], true)] {
+            let elements = dims.iter().product();
+            let call = Call::new(op).tensor("a", &dims, &edges(elements, &q));
+            let call = call.tensor("q", &[2], &q).int("axis", axis);
+            let call = call.tensor(table, &[2, 8], &edges(16, &q[1..]));
+            let call = match op {
+                "intt" => call.tensor("n_inv", &[2], &[-7, 1 << 60]),
+                _ => call,
+            };
+            let call = call.int("tile", i64::from(tiled));
+            assert_expands(&call);
+            assert_expands(&call.tensor("perm", &[8], &perm));
+        }
+    }
+}
+
+#[test]
+fn a_call_is_only_expanded_where_the_expansion_is_the_same() {
+    let expands = |call: Call| {
+        let call = call.completed().unwrap();
+        call.bind(true, |bound| call.def.body.expands(bound))
+    };
+    let q = [3, 5, 7];
+    let a = |op| {
+        Call::new(op)
+            .filled("a", &[2, 300, 3])
+            .tensor("q", &[3], &q)
+    };
+    assert!(expands(a("modneg")));
+    // Of several moduli an axis of size 1 takes the first, which is no broadcast.
+    let narrow = Call::new("modneg").filled("a", &[2, 1]);
+    assert!(!expands(narrow.tensor("q", &[3], &q)));
+    assert!(!expands(a("axis_modsum").int("axis", 1)));
+    assert!(expands(a("axis_modsum").int("axis", 0)));
+    let remainder = |b| Call::new("mod").filled("a", &[4]).int("b", b);
+    assert!(expands(remainder(-2)) && !expands(remainder(1)) && !expands(remainder(i64::MIN)));
+    assert!(!expands(
+        Call::new("mod").filled("a", &[4]).filled("b", &[4])
+    ));
+    let sum = a("modmul_axis_sum")
+        .filled("a", &[1, 2, 3, 4])
+        .filled("b", &[2, 3, 4]);
+    let with = |perm: &[i64]| sum.clone().int("apply_perm", 1).tensor("perm", &[4], perm);
+    assert!(expands(with(&[0, 2, 1, 3])) && !expands(with(&[1, 2, 3, 0])));
+}

@@ -12,6 +12,7 @@ use cloakwork_ops::{Aliasing, Law, OpDef, ParamKind};
 use cloakwork_verify::{Action, Bound, Call, ValueId};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
+use std::cmp::Reverse;
 
 /// A call that takes the place of others.
 struct Found {
@@ -52,9 +53,11 @@ pub(crate) fn run(draft: &mut Draft<'_>) {
             };
             search.find(step, action)
         });
-        // Of several the one that takes the place of most; of equal ones the first.
+        // Of several the one that takes the place of most, of these the one of fewest operands; of
+        // equal ones the first.
+        let rank = |found: &Found| (found.inner.len(), Reverse(found.bounds.len()));
         found.extend(
-            finds.reduce(|best, other| match other.inner.len() > best.inner.len() {
+            finds.reduce(|best, other| match rank(&other) > rank(&best) {
                 true => other,
                 false => best,
             }),

@@ -92,9 +92,10 @@ fn lines(def: &'static OpDef, dtype: DType) -> Option<Vec<Line>> {
     let mut call = Expansion::new(def, &args, out, &mut called);
     call.call_of(def, &given, Some(&target)).ok()?;
     let verified = Arc::new(verify(Arc::new(called.program)).verified?);
-    let expanded = expand(&verified, &|action| {
-        let call = action.call()?;
-        std::ptr::eq(call.def, def).then_some(call)
+    let expanded = expand(&verified, &|_, _, action| {
+        action
+            .call()
+            .is_some_and(|call| std::ptr::eq(call.def, def))
     });
     expanded.ok().and_then(|expanded| read(def, &expanded))
 }

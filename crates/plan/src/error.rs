@@ -27,6 +27,12 @@ pub enum PlanError {
         /// Their names.
         ops: String,
     },
+    /// Steps would run on the host, and the options allow none.
+    #[error("no fallback: {}", told(steps))]
+    Fallback {
+        /// The steps of the program, in order.
+        steps: Vec<Refused>,
+    },
     /// A program that names its devices, none of them `gpu:<i>`, is planned for another device.
     #[error(
         "device {device}: expected none, because the program names its devices, {named} among them"
@@ -89,6 +95,31 @@ pub enum PlanError {
         /// The declaration's error.
         message: String,
     },
+}
+
+/// A step that would run on the host instead of a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// The program's step.
+    pub step: u32,
+    /// Its op.
+    pub op: String,
+    /// The reason, as [`crate::Elsewhere`] gives it.
+    pub why: String,
+}
+
+/// Steps that a message lists; of more it gives the number.
+const LISTED: usize = 8;
+
+fn told(steps: &[Refused]) -> String {
+    let listed = steps.iter().take(LISTED);
+    let mut parts: Vec<String> = listed
+        .map(|Refused { step, op, why }| format!("step {step}, {op}, would run {why}"))
+        .collect();
+    if let Some(more) = steps.len().checked_sub(LISTED).filter(|&more| more > 0) {
+        parts.push(format!("and {more} more"));
+    }
+    parts.join("; ")
 }
 
 impl From<Mistake> for PlanError {

@@ -43,12 +43,12 @@ mod segments;
 mod spill;
 
 pub use build::plan;
-pub use error::PlanError;
+pub use error::{PlanError, Refused};
 pub use fuse::{Candidate, Fusion, MAX_OPERANDS, moves};
 pub use graph::{Graph, SPLIT_NS, Task};
 pub use lower::lower_for;
 pub use memory::{Memory, format_bytes};
-pub use placement::{Elsewhere, Why};
+pub use placement::{Elsewhere, Lack, Why};
 pub use plan::{
     Address, Arena, Buffer, Check, Constant, Download, FunctionCall, Geometry, Home, Options, Plan,
     Prepared, Space, Step, StepCost, Way, Work,

@@ -16,10 +16,9 @@ pub fn lower_for(
     verified: &Arc<Verified>,
     has: &dyn Fn(&OpDef) -> bool,
 ) -> Result<Arc<Verified>, PlanError> {
-    let lowered = expand(verified, &|action| {
-        let call = action.call()?;
-        let lacking = !has(call.def) && call.def.body.expansion().is_some();
-        lacking.then_some(call)
+    let lowered = expand(verified, &|from, _, action| {
+        let mut call = action.call().into_iter();
+        call.any(|call| !has(call.def) && from.can_expand(call))
     })?;
     let mut missing = BTreeSet::new();
     let mut first = None;

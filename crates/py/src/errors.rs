@@ -183,6 +183,11 @@ pub fn plan(error: PlanError) -> PyErr {
         ),
         PlanError::NoDevice { device, .. } => crate::drivers::unknown_device(&device.to_string()),
         PlanError::NoKernel { .. } | PlanError::NoExpansion { .. } => message("PlanError", text),
+        PlanError::Fallback { steps } => {
+            let rows = steps.into_iter().map(|row| (row.step, row.op, row.why));
+            let rows: Vec<_> = rows.collect();
+            Python::attach(|py| make(py, "FallbackError", (text, rows)))
+        }
         PlanError::Internal { .. } => internal(text),
     }
 }

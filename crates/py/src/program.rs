@@ -594,8 +594,9 @@ impl Program {
             def.forms.iter().any(spelled)
                 || device.keep.contains(def.name)
                 || (def.name == named::ZEROS.name && device.ops.contains(named::EMPTY.name))
-                // Ops that cannot be expressed are reported together.
+                // Ops that cannot be expressed are reported together, HEAL's by their own names.
                 || def.body.expansion().is_none()
+                || def.is_heals()
         };
         let verified = self.verified(py)?;
         let lowered = unlocked(py, || lower_for(&verified, &has))?.map_err(errors::plan)?;

@@ -53,4 +53,4 @@ pub use oracle::bisect::{Against, Bisection, WrongOp, bisect};
 pub use report::outcome::{
     Help, Mismatch, Outcome, Output, Profile, Progress, Span, show_word, unravel,
 };
-pub use report::{inspect, profile, totals};
+pub use report::{coverage, inspect, profile, totals};

@@ -6,8 +6,8 @@ use cloakwork_ir::{Arg, Builder, Op, Program, Step, Symbol};
 use cloakwork_ops::{find_form, write_expansion};
 use std::sync::Arc;
 
-/// Which calls to expand.
-pub type Choose<'a> = &'a dyn Fn(&Action) -> Option<&Call>;
+/// Which calls to expand, by a program, a step of it, and the action of the step.
+pub type Choose<'a> = &'a dyn Fn(&Verified, u32, &Action) -> bool;
 
 impl Verified {
     /// The same program without composite ops. It is made and verified once, however many plans are
@@ -22,11 +22,27 @@ impl Verified {
         if let Some(made) = self.lowered.get() {
             return Ok(Arc::clone(made));
         }
-        let made = expand(self, &|action| match action {
-            Action::Composite { call, .. } => Some(call),
-            _ => None,
+        let made = expand(self, &|_, _, action| {
+            matches!(action, Action::Composite { .. })
         })?;
         Ok(Arc::clone(self.lowered.get_or_init(|| made)))
+    }
+
+    /// Whether a call can be written in smaller ops.
+    #[must_use]
+    pub fn can_expand(&self, call: &Call) -> bool {
+        let view_of = |value| self.view(value);
+        call.def.body.expansion().is_some()
+            && self.with_args(call, view_of, |args| call.def.body.expands(args))
+    }
+
+    /// Whether a call's checks of contents are done: the contents are known, and were found right.
+    #[must_use]
+    pub fn is_checked(&self, call: &Call) -> bool {
+        call.def.body.checks().iter().all(|rule| {
+            let param = call.def.param(rule.operand());
+            param.is_none_or(|param| call.value(param).is_none() || call.is_constant(param))
+        })
     }
 
     fn is_composite(&self) -> bool {
@@ -41,22 +57,29 @@ impl Verified {
 /// The step, and what is wrong with its expansion: a mistake in a declaration.
 pub fn expand(verified: &Arc<Verified>, choose: Choose<'_>) -> Result<Arc<Verified>, Mistake> {
     let mut now = Arc::clone(verified);
-    while now
-        .actions()
-        .iter()
-        .any(|(_, action)| choose(action).is_some())
-    {
-        now = Arc::new(expand_once(&now, choose)?);
+    while chosen(&now, choose).next().is_some() {
+        now = Arc::new(expand_once(&now, choose)?.0);
     }
     Ok(now)
 }
 
-fn expand_once(from: &Verified, choose: Choose<'_>) -> Result<Verified, Mistake> {
-    let program = from.program();
+/// The steps and calls of a program that are chosen.
+fn chosen<'v>(from: &'v Verified, choose: Choose<'v>) -> impl Iterator<Item = (u32, &'v Call)> {
     let actions = from.actions().iter();
-    let mut chosen = actions
-        .filter_map(|(step, action)| choose(action).map(|call| (*step, call)))
-        .peekable();
+    actions.filter_map(move |(step, action)| {
+        let call = action.call()?;
+        choose(from, *step, action).then_some((*step, call))
+    })
+}
+
+/// The same program with the chosen calls expanded once, and for each of its steps the one of
+/// `from` that it stands for.
+///
+/// # Errors
+/// The step, and what is wrong with its expansion: a mistake in a declaration.
+pub fn expand_once(from: &Verified, choose: Choose<'_>) -> Result<(Verified, Vec<u32>), Mistake> {
+    let program = from.program();
+    let mut chosen = chosen(from, choose).peekable();
     let mut builder = Builder {
         program: program.without_steps(),
     };
@@ -78,10 +101,12 @@ fn expand_once(from: &Verified, choose: Choose<'_>) -> Result<Verified, Mistake>
         }
         origins.resize(builder.program.steps.len(), index);
     }
-    verify_rewritten(builder.program, from, origins).map_err(|found| Mistake {
+    let made = verify_rewritten(builder.program, from, origins.clone());
+    let made = made.map_err(|found| Mistake {
         message: format!("expansion: {}", found.message),
         ..found
-    })
+    })?;
+    Ok((made, origins))
 }
 
 fn expand_step(from: &Verified, op: &Op, call: &Call, builder: &mut Builder) -> Result<(), String> {

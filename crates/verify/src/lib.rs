@@ -51,7 +51,7 @@ pub use check::{verify, verify_rewritten};
 pub use codes::{FINDING_CODES, MAX_FINDINGS, is_finding_code};
 pub use device::{HealDevice, Misfit, for_device};
 pub use ends::{downloads, opened, uploads};
-pub use expand::{Choose, expand};
+pub use expand::{Choose, expand, expand_once};
 pub use frees::with_frees;
 pub use single::{check_call, result_type};
 pub use threads::{Linear, linearize};

@@ -3,10 +3,10 @@
 use crate::op::{Body, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::reference::{Broadcast, Expected, add_truncated};
 use crate::{
-    Args, Code, ContentCheck, Contents, Launch, LaunchInput, Launches, OpError, Reference,
-    geometry, rules,
+    Args, Code, ContentCheck, Contents, Expansion, Launch, LaunchInput, Launches, OpError, Part,
+    Reference, geometry, rules,
 };
-use cloakwork_ir::{Type, View};
+use cloakwork_ir::{Arg, Type, View};
 use smallvec::smallvec;
 
 /// The declaration.
@@ -25,6 +25,8 @@ pub static DEF: OpDef = OpDef {
     forms: &[Form::heal("axis_modsum", &["a", "axis", "q", "out"])],
     body: Body::Kernel(KernelBody {
         checks: &[ContentCheck::Modulus("q")],
+        expand: Some(expand),
+        expands: |args| terms(args).is_ok_and(|terms| terms <= MAX_TERMS),
         ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),
     operations: |args| args.elements("a"),
@@ -66,6 +68,33 @@ fn launch(args: &Args) -> Result<Launches, OpError> {
         operand.strides.push(stride);
     }
     Ok(smallvec![launch])
+}
+
+/// Sums of more terms are not written one by one.
+const MAX_TERMS: u64 = 256;
+
+fn terms(args: &Args) -> Result<u64, OpError> {
+    let a = args.tensor("a")?;
+    let (axis, _) = summed(args, a.view)?;
+    Ok(a.dims()[axis])
+}
+
+/// A `modsum` for each term, the first of them with 0.
+fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
+    let a = args.tensor("a")?;
+    let (axis, _) = summed(args, a.view)?;
+    let (given, q, out) = (steps.arg("a")?, steps.arg("q")?, steps.arg("out")?);
+    if terms(args)? == 0 || a.shape().elements() == 0 {
+        return steps.call_into("set_const_val", &[("value", Arg::Int(0))], &out);
+    }
+    let mut parts: Vec<Part> = a.dims().iter().map(|&size| Part::All(size)).collect();
+    for term in 0..terms(args)? {
+        parts[axis] = Part::At(term);
+        let part = steps.slice(&given, &parts)?;
+        let sum = if term == 0 { Arg::Int(0) } else { out.clone() };
+        steps.call_into("modsum", &[("a", part), ("b", sum), ("q", q.clone())], &out)?;
+    }
+    Ok(())
 }
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {

@@ -3,8 +3,10 @@
 
 use crate::op::{Aliasing, Body, Family, Form, KernelBody, OpDef, Param};
 use crate::reference::{Broadcast, Expected};
-use crate::{Args, Code, ContentCheck, Contents, OpError, Reference, rules};
-use cloakwork_ir::Type;
+use crate::{
+    Args, Code, ContentCheck, Contents, Expansion, MAX_MODULUS, OpError, Reference, rules,
+};
+use cloakwork_ir::{Arg, DType, Type};
 use smallvec::smallvec;
 
 const ARGS: &[&str] = &["a", "b", "out"];
@@ -29,6 +31,8 @@ pub static DEF: OpDef = OpDef {
     body: Body::Kernel(KernelBody {
         checks: &[ContentCheck::NonZero("b")],
         aliasing: Aliasing::Same,
+        expand: Some(expand),
+        expands: |args| modulus(args).is_some(),
         ..KernelBody::new(
             infer,
             |args| Ok(smallvec![args.elementwise("mod", ["a", "b"])?]),
@@ -60,6 +64,31 @@ fn infer(args: &Args) -> Result<Type, OpError> {
         }
     }
     Ok(tensor.ty())
+}
+
+/// The modulus of which `a % b` is the remainder, where `b` is an integer that has one.
+fn modulus(args: &Args) -> Option<i64> {
+    let a = args.tensor("a").ok()?;
+    let most = match a.dtype {
+        DType::I32 => i64::from(i32::MAX),
+        _ => MAX_MODULUS,
+    };
+    let modulus = args.int("b").ok()?.checked_abs()?;
+    (2..=most).contains(&modulus).then_some(modulus)
+}
+
+/// `modmul` by 1: the sign of `b` does not count.
+fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
+    let Some(modulus) = modulus(args) else {
+        return Ok(());
+    };
+    let factors = [
+        ("a", steps.arg("a")?),
+        ("b", Arg::Int(1)),
+        ("q", Arg::Int(modulus)),
+    ];
+    let out = steps.arg("out")?;
+    steps.call_into("modmul", &factors, &out)
 }
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {

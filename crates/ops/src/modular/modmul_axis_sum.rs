@@ -5,10 +5,10 @@ use crate::op::{Access, Body, Family, Form, KernelBody, OpDef, Param, ParamKind}
 use crate::permutation::{Permutation, temporary_bytes};
 use crate::reference::{Expected, canonical};
 use crate::{
-    Args, Code, ContentCheck, Contents, Launch, Launches, OpError, Operand, Reference, geometry,
-    rules,
+    Args, Code, ContentCheck, Contents, Expansion, Launch, Launches, OpError, Operand, Reference,
+    geometry, rules,
 };
-use cloakwork_ir::{Generation, Type, View};
+use cloakwork_ir::{Arg, DType, Generation, Type, View};
 use smallvec::{SmallVec, smallvec};
 
 const LATER: &[&str] = &[
@@ -58,6 +58,8 @@ pub static DEF: OpDef = OpDef {
             },
         ],
         access: Access::Accumulate,
+        expand: Some(expand),
+        expands: |args| has_involution(args).unwrap_or(false),
         temporary: Some(|args| {
             let used = permutation(args)?.is_some();
             let bytes = used.then(|| temporary_bytes(args, "perm"));
@@ -142,6 +144,64 @@ fn launch(args: &Args) -> Result<Launches, OpError> {
         params: SmallVec::new(),
     });
     Ok(launches)
+}
+
+/// Whether the permutation, if it counts, is known and its own inverse.
+fn has_involution(args: &Args) -> Result<bool, OpError> {
+    let Some(perm) = permutation(args)? else {
+        return Ok(true);
+    };
+    let words = perm.constant.filter(|_| perm.dtype == DType::I64);
+    let Some(words) = words.map(cloakwork_ir::HostTensor::words) else {
+        return Ok(false);
+    };
+    let mut places = (0..).zip(&words);
+    Ok(places.all(|(n, &place)| words.get(place as usize) == Some(&n)))
+}
+
+/// `modmul`, `axis_modsum`, and two `modsum` that add what was there and give a result in
+/// `[0, q)`. The axes stand in the order r, s, n, k.
+fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
+    let [_, k, n, s] = axes(args)?;
+    let a = args.tensor("a")?;
+    let dims = [0, s, n, k].map(|axis| a.dims()[axis]);
+    let by_axis =
+        |axis: i64, last: [i64; 2], first: [i64; 2]| if axis == -1 { last } else { first };
+    let axis = args.int("axis")?;
+    let mut moved = |name, [source, destination]: [i64; 2]| {
+        let tensor = steps.arg(name)?;
+        let (source, destination) = (Arg::Int(source), Arg::Int(destination));
+        let given = [
+            ("a", tensor),
+            ("source", source),
+            ("destination", destination),
+        ];
+        steps.call("moveaxis", &given)
+    };
+    let mut left = moved("a", by_axis(axis, [2, 3], [2, 1]))?;
+    let right = moved("b", by_axis(axis, [1, 2], [1, 0]))?;
+    let out = moved("out", by_axis(axis, [1, 2], [0, 0]))?;
+    if permutation(args)?.is_some() {
+        let perm = steps.arg("perm")?;
+        let perm = steps.reshape(&perm, &[1, 1, dims[2], 1])?;
+        let taken = steps.empty_residues(a.dtype, &dims)?;
+        let given = [("a", left), ("indices", perm), ("axis", Arg::Int(2))];
+        steps.call_into("take_along_axis", &given, &taken)?;
+        left = taken;
+    }
+    let q = steps.arg("q")?;
+    let products = steps.empty_residues(a.dtype, &dims)?;
+    let sums = steps.empty_residues(a.dtype, &[dims[0], dims[2], dims[3]])?;
+    steps.call_into(
+        "modmul",
+        &[("a", left), ("b", right), ("q", q.clone())],
+        &products,
+    )?;
+    let along = [("a", products), ("axis", Arg::Int(1)), ("q", q.clone())];
+    steps.call_into("axis_modsum", &along, &sums)?;
+    let terms = [("a", sums.clone()), ("b", out.clone()), ("q", q.clone())];
+    steps.call_into("modsum", &terms, &sums)?;
+    steps.call_into("modsum", &[("a", sums), ("b", q.clone()), ("q", q)], &out)
 }
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {

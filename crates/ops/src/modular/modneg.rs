@@ -3,8 +3,8 @@
 use super::pairwise;
 use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, OutRule, Param};
 use crate::reference::{Broadcast, Expected, canonical};
-use crate::{Args, ContentCheck, Contents, OpError, Reference, rules};
-use cloakwork_ir::Type;
+use crate::{Args, ContentCheck, Contents, Expansion, OpError, Reference, rules};
+use cloakwork_ir::{Arg, Type};
 
 const ARGS: &[&str] = &["a", "q", "out"];
 
@@ -30,6 +30,8 @@ pub static DEF: OpDef = OpDef {
         checks: &[ContentCheck::Modulus("q")],
         out: OutRule::Broadcast,
         aliasing: Aliasing::Same,
+        expand: Some(expand),
+        expands: |args| rules::adds_moduli(args, "q", "out"),
         ..KernelBody::new(
             infer,
             |args| pairwise::launch("modneg", args, ["a"]),
@@ -46,6 +48,24 @@ fn infer(args: &Args) -> Result<Type, OpError> {
     rules::same_dtype(args, "q", a.dtype)?;
     rules::moduli(args, "q", &rules::out_shape(args, a.shape())?)?;
     Ok(a.ty())
+}
+
+/// `modmul` by -1, whose result lies in `(-q, q)`, then `modsum` with q.
+fn expand(args: &Args, steps: &mut Expansion) -> Result<(), OpError> {
+    let target = args.tensor("out")?;
+    let negative = steps.empty_residues(target.dtype, target.dims())?;
+    let (q, out) = (steps.arg("q")?, steps.arg("out")?);
+    let factors = [
+        ("a", steps.arg("a")?),
+        ("b", Arg::Int(-1)),
+        ("q", q.clone()),
+    ];
+    steps.call_into("modmul", &factors, &negative)?;
+    steps.call_into(
+        "modsum",
+        &[("a", negative), ("b", q.clone()), ("q", q)],
+        &out,
+    )
 }
 
 fn reference(args: &Args, contents: &dyn Contents) -> Result<Expected, OpError> {

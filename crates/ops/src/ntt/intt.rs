@@ -1,6 +1,6 @@
 //! `intt`: the inverse negacyclic number-theoretic transform.
 
-use super::{AXIS, LOG2Q, MU, OUT, PERM, PERM_PAIRS, Q, TILE};
+use super::{AXIS, LOG2Q, MU, OUT, PERM, PERM_PAIRS, Q, TILE, stages};
 use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::reference::{Expected, canonical, multiply_truncated};
 use crate::{Args, ContentCheck, Contents, Launches, OpError, Reference, rules};
@@ -65,6 +65,8 @@ pub static DEF: OpDef = OpDef {
             },
         ],
         aliasing: Aliasing::Only("a"),
+        expand: Some(stages::BACKWARD),
+        expands: |args| stages::expands(args, true).unwrap_or(false),
         temporary: Some(|args| crate::permutation::temporary_bytes(args, "perm")),
         ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),

@@ -6,6 +6,7 @@ pub mod intt;
     reason = "the family and its first op share a name"
 )]
 pub mod ntt;
+mod stages;
 
 use crate::op::{Param, ParamKind};
 use crate::permutation::{self, Permutation};

@@ -1,6 +1,6 @@
 //! `ntt`: the forward negacyclic number-theoretic transform.
 
-use super::{AXIS, LOG2Q, MU, OUT, PERM, PERM_PAIRS, Q, TILE};
+use super::{AXIS, LOG2Q, MU, OUT, PERM, PERM_PAIRS, Q, TILE, stages};
 use crate::op::{Aliasing, Body, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::reference::{Expected, canonical, multiply_truncated};
 use crate::{Args, ContentCheck, Contents, OpError, Reference, permutation};
@@ -75,6 +75,12 @@ pub static DEF: OpDef = OpDef {
             (DType::I8, DType::I32),
         ],
         aliasing: Aliasing::Only("a"),
+        expand: Some(stages::FORWARD),
+        expands: |args| {
+            permute(args)
+                .and_then(|p| stages::expands(args, p))
+                .unwrap_or(false)
+        },
         temporary: Some(|args| permutation::temporary_bytes(args, "perm")),
         ..KernelBody::new(
             |args| super::infer(args, "psi", permute(args)?),

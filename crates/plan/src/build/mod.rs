@@ -20,7 +20,7 @@ use crate::arena;
 use crate::fuse::{Candidate, fuse};
 use crate::graph::{Graph, Reach, loosened};
 use crate::layout::Layout;
-use crate::placement::Placement;
+use crate::placement::{Placement, Suited};
 use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
 use crate::{Memory, PlanError, queues, segments};
@@ -91,6 +91,7 @@ fn without_mistakes(verified: &Arc<Verified>) -> Option<Arc<Verified>> {
 
 /// Plans a program as it is; without fusions if these need more memory than the budget.
 fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
+    let lowered = &Suited::of(lowered, options)?;
     let found = plan_lowered(lowered, options);
     // A fusion needs all that its members touch at the same time, steps alone less.
     let Err(PlanError::Budget { .. } | PlanError::DeviceBudget { .. }) = found else {
@@ -116,9 +117,10 @@ fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, Pla
     }
 }
 
-fn plan_lowered(verified: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
+fn plan_lowered(suited: &Suited, options: &Options) -> Result<Plan, PlanError> {
+    let verified = &suited.verified;
     let layout = Layout::choose(verified, options)?;
-    let placement = Placement::of(verified, &layout, options)?;
+    let placement = Placement::of(suited, &layout, options)?;
     let mut builder = Builder::new(verified, (&layout, &placement), options);
     for (step, action) in verified.actions() {
         builder.origin = *step;

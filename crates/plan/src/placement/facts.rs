@@ -1,7 +1,7 @@
 //! Facts that decide where a program's steps run: their operations, reads and writes, and the
 //! kernels that devices have.
 
-use super::{Elsewhere, Why, is_away};
+use super::{Elsewhere, Lack, Suited, Why, is_away};
 use crate::graph::Reach;
 use crate::layout::Layout;
 use crate::{Options, PlanError};
@@ -29,6 +29,8 @@ pub(super) struct Stored {
     /// Whether it lies in memory that only a driver reaches.
     pub away: bool,
     pub origin: Origin,
+    /// The device that is wanted for it.
+    pub device: Device,
     pub bytes: u64,
     /// The most bytes that a step reads of it.
     pub read_bytes: u64,
@@ -41,7 +43,7 @@ pub(super) struct Stored {
 /// A step of the program that computes.
 #[derive(Debug)]
 pub(super) struct Task {
-    step: u32,
+    pub step: u32,
     pub result: usize,
     /// Storages that it reads beside its result.
     pub reads: SmallVec<[usize; 4]>,
@@ -50,8 +52,8 @@ pub(super) struct Task {
     /// Estimated time on one core of the host, and on the wanted device.
     pub host_ns: u64,
     pub device_ns: u64,
-    /// The reason why the device cannot run it.
-    lack: Option<Why>,
+    /// The kernel that the device lacks.
+    lack: Option<Lack>,
     /// Whether it is the caller's own code, which runs only on the host.
     is_host_only: bool,
 }
@@ -141,7 +143,8 @@ impl Facts {
     }
 
     /// The tasks that run on the host although a device was wanted.
-    pub fn elsewhere(&self, verified: &Verified, options: &Options) -> Vec<Elsewhere> {
+    pub fn elsewhere(&self, suited: &Suited, options: &Options) -> Vec<Elsewhere> {
+        let verified = &suited.verified;
         let here = self.tasks.iter().filter(|task| !self.is_away(task));
         let entries = here.filter_map(|task| {
             let device = options.device_of(verified.storages()[task.result].device);
@@ -149,7 +152,13 @@ impl Facts {
             moved.then(|| Elsewhere {
                 origin: task.step,
                 device,
-                why: task.lack.unwrap_or(Why::Cheaper),
+                why: match task.lack {
+                    None => Why::Cheaper,
+                    Some(lack) => Why::NoKernel {
+                        lack,
+                        expands: suited.dearer.contains(&task.step),
+                    },
+                },
             })
         });
         entries.collect()
@@ -207,6 +216,7 @@ impl Program<'_> {
             is_free: away && !by_word,
             away,
             origin,
+            device,
             bytes: extent.max(0) as u64 * info.dtype.size_bytes() as u64,
             read_bytes: 0,
             writers: SmallVec::new(),
@@ -312,7 +322,7 @@ impl Program<'_> {
         let wanted = self.options.device_of(device);
         let known = self.options.kernel(wanted, launch.kernel, types);
         if known.is_none() && launch.units() > 0 && launch.kernel != FUNCTION {
-            task.lack = task.lack.or(Some(Why::NoKernel {
+            task.lack = task.lack.or(Some(Lack {
                 kernel: launch.kernel,
                 input: types[0],
                 output: types[1],
@@ -350,7 +360,11 @@ pub(crate) fn dtype_of(verified: &Verified, call: &Call, source: Source) -> Opti
 }
 
 /// The types that select a launch's kernel: of its first operand and of its result.
-fn launch_types(verified: &Verified, call: &Call, launch: &Launch) -> Option<[DType; 2]> {
+pub(super) fn launch_types(
+    verified: &Verified,
+    call: &Call,
+    launch: &Launch,
+) -> Option<[DType; 2]> {
     let of = |operand: usize| {
         let operand = launch.operands.get(operand)?;
         dtype_of(verified, call, operand.source)

@@ -9,29 +9,41 @@
 mod bind;
 mod choose;
 mod facts;
+mod suited;
 
 pub(crate) use bind::{bound, of_budget};
 pub(crate) use facts::{dtype_of, touched};
+pub(crate) use suited::Suited;
 
+use crate::error::Refused;
 use crate::layout::Layout;
 use crate::{Options, PlanError};
 use cloakwork_devices::Capabilities;
-use cloakwork_ir::{DType, Device};
+use cloakwork_ir::{DType, Device, Step};
 use cloakwork_verify::{StorageId, Verified};
 use facts::Facts;
 use std::fmt;
+
+/// A kernel that a device lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// Its name.
+    pub kernel: &'static str,
+    /// Dtype of its first operand.
+    pub input: DType,
+    /// Dtype of its result.
+    pub output: DType,
+}
 
 /// The reason why a step runs on the host although a device was wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
     /// The device lacks a kernel.
     NoKernel {
-        /// Name of the kernel.
-        kernel: &'static str,
-        /// Dtype of its first operand.
-        input: DType,
-        /// Dtype of its result.
-        output: DType,
+        /// The kernel.
+        lack: Lack,
+        /// Whether the device could run the op's expansion, at a greater cost.
+        expands: bool,
     },
     /// Launch and transfers together cost less on the host.
     Cheaper,
@@ -52,15 +64,22 @@ impl fmt::Display for Elsewhere {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let device = self.device;
         match self.why {
-            Why::NoKernel {
-                kernel,
-                input,
-                output,
-            } => write!(
-                f,
-                "on the host: {device} has no `{kernel}` kernel that takes {input} and gives \
-                 {output}"
-            ),
+            Why::NoKernel { lack, expands } => {
+                let Lack {
+                    kernel,
+                    input,
+                    output,
+                } = lack;
+                write!(
+                    f,
+                    "on the host: {device} has no `{kernel}` kernel that takes {input} and gives \
+                     {output}"
+                )?;
+                match expands {
+                    true => f.write_str(", and the op's expansion costs more there"),
+                    false => Ok(()),
+                }
+            }
             Why::Cheaper => write!(f, "on the host: cheaper there than on {device}"),
         }
     }
@@ -77,7 +96,11 @@ pub(crate) struct Placement {
 
 impl Placement {
     /// The placement of a program.
-    pub fn of(verified: &Verified, layout: &Layout, options: &Options) -> Result<Self, PlanError> {
+    ///
+    /// # Errors
+    /// A mistake in a declaration; or steps on the host where the options allow none.
+    pub fn of(suited: &Suited, layout: &Layout, options: &Options) -> Result<Self, PlanError> {
+        let verified = &*suited.verified;
         let mut storages = verified.storages().iter();
         if !is_away(options, options.device)
             && !storages.any(|s| is_away(options, options.device_of(s.device)))
@@ -85,7 +108,7 @@ impl Placement {
             return Ok(Self::default());
         }
         let mut facts = Facts::of(verified, layout, options)?;
-        if is_away(options, options.device) {
+        if is_away(options, options.device) && options.fallback {
             choose::choose(&mut facts, options);
         }
         let homes = verified.storages().iter().zip(&facts.storages);
@@ -93,10 +116,14 @@ impl Placement {
             true => Device::Cpu,
             false => options.device_of(info.device),
         });
-        Ok(Self {
+        let placement = Self {
             homes: homes.collect(),
-            elsewhere: facts.elsewhere(verified, options),
-        })
+            elsewhere: facts.elsewhere(suited, options),
+        };
+        match options.fallback || placement.elsewhere.is_empty() {
+            true => Ok(placement),
+            false => Err(refused(verified, &placement.elsewhere)),
+        }
     }
 
     /// Whether the host reaches all memory of the program.
@@ -109,6 +136,30 @@ impl Placement {
         let home = self.homes.get(storage.0 as usize);
         home.copied().unwrap_or(wanted)
     }
+}
+
+/// The refusal of steps on the host, by the steps and ops of the program as written.
+fn refused(verified: &Verified, elsewhere: &[Elsewhere]) -> PlanError {
+    let (source, origins) = (verified.source(), verified.origins());
+    let step_of = |origin: u32| {
+        let all = origins.as_ref();
+        all.and_then(|all| all.get(origin as usize).copied())
+            .unwrap_or(origin)
+    };
+    let mut steps: Vec<Refused> = Vec::new();
+    for moved in elsewhere {
+        let step = step_of(moved.origin);
+        // A step of several smaller ones is told once.
+        if steps.last().is_none_or(|last| last.step != step) {
+            let op = match source.steps.get(step as usize) {
+                Some(Step::Op(op)) => source.text_name(op.name).to_owned(),
+                _ => String::new(),
+            };
+            let why = moved.to_string();
+            steps.push(Refused { step, op, why });
+        }
+    }
+    PlanError::Fallback { steps }
 }
 
 /// Whether only a driver reaches a device's memory.

@@ -39,6 +39,9 @@ pub struct Options {
     pub device: Device,
     /// The device to which planning has bound `gpu:0`; `None`: the processor serves it.
     pub gpus: Option<Device>,
+    /// Let steps run on the host whose kernels a device lacks, or that cost less there. Otherwise
+    /// a step that must run on the host is an error, and expansions are chosen whatever they cost.
+    pub fallback: bool,
     /// The driver of each device.
     pub drivers: Drivers,
     /// Store tensors whose last axis runs over moduli with that axis outermost. Otherwise every
@@ -87,6 +90,7 @@ impl Options {
             device_budgets: Vec::new(),
             device: Device::Cpu,
             gpus: None,
+            fallback: true,
             drivers: Drivers::default(),
             limb_major: true,
             fuse: true,
