@@ -7,7 +7,7 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import _core
-from cloakwork.errors import ContentsError, ParamError, SecretError, TraceError
+from cloakwork.errors import ContentsError, DeviceError, ParamError, SecretError, TraceError
 
 
 def arrays(count: int) -> tuple[cw.Tensor, cw.Tensor]:
@@ -269,3 +269,25 @@ def test_threads_that_want_a_result_at_the_same_time_wait_for_one_run() -> None:
         for thread in threads:
             thread.join()
     assert found == [11.0] * 80
+
+
+def test_a_batch_runs_on_the_device_that_it_names() -> None:
+    a = cw.asarray(np.arange(12.0).reshape(3, 4))
+    with cw.batch(device="sim:0"):
+        total = cw.sum(a @ a.T + 1.0, axis=0)
+        with cw.batch():
+            doubled = total * 2.0
+    expected = (np.asarray(a) @ np.asarray(a).T + 1.0).sum(axis=0)
+    assert np.array_equal(np.asarray(total), expected)
+    assert np.array_equal(np.asarray(doubled), 2.0 * expected)
+
+
+def test_a_batch_on_another_device_than_the_batch_around_is_refused() -> None:
+    with (
+        cw.batch(device="sim:0"),
+        pytest.raises(TraceError, match="a batch on sim:1 inside a batch on sim:0"),
+        cw.batch(device="sim:1"),
+    ):
+        pass
+    with pytest.raises(DeviceError, match="unknown device 'tpu:0'"), cw.batch(device="tpu:0"):
+        pass

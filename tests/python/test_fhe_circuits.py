@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
@@ -107,3 +108,12 @@ def test_powers_of_noise_alone_are_within_their_estimate(power: int, seed: int) 
 def by_hand() -> fhe.Keys:
     context = fhe.ckks(256, [50] + [40] * 9, [60] * 2, insecure=True, levels="manual")
     return context.keygen(conjugation=False)
+
+
+def test_a_circuit_in_a_batch_on_a_device_has_the_same_bits() -> None:
+    keys = ckks()
+    ct = keys.encrypt(unit_slots(keys, 1))
+    host = (ct * ct + ct).rotate(1)
+    with cw.batch(device="sim:0"):
+        there = (ct * ct + ct).rotate(1)
+    assert np.array_equal(np.asarray(host.data), np.asarray(there.data))

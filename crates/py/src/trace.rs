@@ -7,7 +7,7 @@ use crate::program::Program;
 use crate::run::{Run, Settings, adopt};
 use crate::tensor::{Elements, Inner, Tensor};
 use crate::{device, tensor};
-use cloakwork_ir::{HostId, HostTensor, Type};
+use cloakwork_ir::{Device, HostId, HostTensor, Type};
 use cloakwork_process::Mutex;
 use cloakwork_run::eager;
 use cloakwork_trace::{
@@ -182,7 +182,7 @@ fn run_waiting(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
     };
     let made = Program::new(waiting.program);
     let inputs = made.inputs_by_name(&waiting.inputs)?;
-    let (results, failed) = match run(py, &made, &inputs) {
+    let (results, failed) = match run(py, &made, &inputs, batch.device()) {
         Ok(results) => (results.into_iter().map(Some).collect(), Ok(())),
         // Not where the user wants to stop.
         Err(error) if error.is_instance_of::<PyException>(py) => {
@@ -202,9 +202,11 @@ fn run(
     py: Python<'_>,
     program: &Program,
     inputs: &HashMap<HostId, HostTensor>,
+    on: Device,
 ) -> PyResult<Vec<eager::Tensor>> {
     let settings = Settings {
         threads: device::threads(None)?,
+        device: on,
         ..Settings::default()
     };
     let done = Run::start(py, program, inputs, settings)?;
@@ -212,13 +214,16 @@ fn run(
     Ok(outputs.into_iter().map(adopt).collect())
 }
 
-/// Starts to collect calls on this thread; false if a batch collects already.
+/// Starts to collect calls on this thread, which run on a device, or where the batch around does;
+/// false if a batch collects already.
 ///
 /// # Errors
-/// TraceError inside a function that is being traced.
+/// TraceError inside a function that is being traced, or in a batch on another device.
 #[pyfunction]
-pub fn batch_begin(py: Python<'_>) -> PyResult<bool> {
-    begin_batch(device::isa(py)?).map_err(errors::traced)
+#[pyo3(signature = (device=None))]
+pub fn batch_begin(py: Python<'_>, device: Option<&str>) -> PyResult<bool> {
+    let on = device.map(crate::device::named).transpose()?;
+    begin_batch(device::isa(py)?, on).map_err(errors::traced)
 }
 
 /// Ends the batch of this thread: runs what waits, unless it is abandoned.

@@ -1,6 +1,7 @@
 //! What each thread records.
 
 use crate::{Trace, TraceError};
+use cloakwork_ir::Device;
 use cloakwork_kernels::Isa;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -64,18 +65,27 @@ impl Drop for Paused {
     }
 }
 
-/// Starts to collect calls on this thread; false if a batch collects already.
+/// Starts to collect calls on this thread, which run on a device, or where the batch around does;
+/// false if a batch collects already.
 ///
 /// # Errors
-/// A function is being traced.
-pub fn begin_batch(isa: Isa) -> Result<bool, TraceError> {
+/// A function is being traced, or the batch around runs on another device.
+pub fn begin_batch(isa: Isa, device: Option<Device>) -> Result<bool, TraceError> {
     match active() {
-        Some(trace) if trace.is_batch() => Ok(false),
+        Some(trace) if trace.is_batch() => match device.filter(|own| *own != trace.device()) {
+            None => Ok(false),
+            Some(own) => Err(TraceError::unrecordable(format!(
+                "a batch on {own} inside a batch on {}: its calls are part of that batch; end it \
+                 first",
+                trace.device()
+            ))),
+        },
         Some(_) => Err(TraceError::unrecordable(
             "a function that is being traced is already one program; remove the batch",
         )),
         None => {
-            ACTIVE.with(|active| active.replace(Some(Arc::new(Trace::batch(isa)))));
+            let batch = Trace::batch(isa, device.unwrap_or_default());
+            ACTIVE.with(|active| active.replace(Some(Arc::new(batch))));
             Ok(true)
         }
     }

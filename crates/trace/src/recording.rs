@@ -3,7 +3,7 @@
 use crate::batch::{Pending, Slot};
 use crate::constants::Constant;
 use crate::{Tensor, TraceError};
-use cloakwork_ir::{Arg, Builder, DType, HostSlot, Program, Step, Symbol, Type, View};
+use cloakwork_ir::{Arg, Builder, DType, Device, HostSlot, Program, Step, Symbol, Type, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::OpDef;
 use cloakwork_run::eager;
@@ -50,6 +50,7 @@ impl Traced {
 pub struct Trace {
     state: Mutex<State>,
     batch: bool,
+    device: Device,
     pub(crate) isa: Isa,
 }
 
@@ -83,16 +84,24 @@ impl Trace {
         Self {
             state: Mutex::default(),
             batch: false,
+            device: Device::Cpu,
             isa,
         }
     }
 
-    /// A batch: its calls wait to be run, and are no program of their own.
-    pub(crate) fn batch(isa: Isa) -> Self {
+    /// A batch: its calls wait to be run on a device, and are no program of their own.
+    pub(crate) fn batch(isa: Isa, device: Device) -> Self {
         Self {
             batch: true,
+            device,
             ..Self::new(isa)
         }
+    }
+
+    /// Where the calls of a batch run.
+    #[must_use]
+    pub const fn device(&self) -> Device {
+        self.device
     }
 
     /// Whether calls wait to be run, and are no program of their own.

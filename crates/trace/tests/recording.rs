@@ -1,7 +1,7 @@
 //! Calls become steps, and what a trace may not hold is refused, with no Python in sight.
 #![allow(clippy::unwrap_used)]
 
-use cloakwork_ir::{DType, Shape, Type, text};
+use cloakwork_ir::{DType, Device, Shape, Type, text};
 use cloakwork_kernels::best_isa;
 use cloakwork_ops::{OpDef, find};
 use cloakwork_run::eager;
@@ -88,8 +88,11 @@ fn a_call_on_constants_alone_is_no_step_and_one_without_operands_is() {
 
 #[test]
 fn a_batch_waits_with_its_inputs_and_forgets_what_nobody_holds() {
-    assert!(begin_batch(best_isa()).unwrap());
-    assert!(!begin_batch(best_isa()).unwrap());
+    assert!(begin_batch(best_isa(), None).unwrap());
+    assert!(!begin_batch(best_isa(), None).unwrap());
+    let elsewhere = begin_batch(best_isa(), Some(Device::Sim(0))).unwrap_err();
+    let expected = "a batch on sim:0 inside a batch on cpu";
+    assert!(elsewhere.to_string().starts_with(expected), "{elsewhere}");
     let batch = cloakwork_trace::active().unwrap();
     let real = Tensor::Real(ones(4));
     let kept = record(&batch, "add", &[&real, &real]);
@@ -105,7 +108,7 @@ fn a_batch_waits_with_its_inputs_and_forgets_what_nobody_holds() {
 fn one_thread_records_one_trace_which_a_pause_interrupts() {
     let trace = Arc::new(Trace::new(best_isa()));
     let recording = Recording::start(&trace).ok().unwrap();
-    assert!(Recording::start(&trace).is_err() && begin_batch(best_isa()).is_err());
+    assert!(Recording::start(&trace).is_err() && begin_batch(best_isa(), None).is_err());
     {
         let _paused = Paused::start();
         assert!(!is_active());

@@ -13,12 +13,16 @@ from cloakwork.lazy import public
 
 
 @contextmanager
-def batch() -> Iterator[None]:
+def batch(device: str | None = None) -> Iterator[None]:
     """Collect the calls made inside, and run them together at the end.
+
+    device   where they run, such as "sim:0" or the file of a driver; by default where the batch
+             around runs, or else "cpu".  Operands are transferred to it, results from it.
 
     Element-wise calls over the same elements are fused: `a * b + c` reads and writes each array
     once.  Reading a result before the end (`item`, `bool`, NumPy, ...) runs the collected calls.
-    A batch inside a batch is part of it; calls of other threads are not.  After an error in the
+    A batch inside a batch is part of it, and TraceError refuses another device for it; calls of
+    other threads are no part.  DeviceError for a device that does not exist.  After an error in the
     block or in a collected call, the calls that do not depend on it still have results.
 
     >>> import cloakwork as cw
@@ -28,8 +32,12 @@ def batch() -> Iterator[None]:
     ...     c = b + a
     >>> c
     Tensor([ 2.,  6., 12.], dtype=f64)
+    >>> with cw.batch(device="sim:0"):
+    ...     d = c @ a
+    >>> d
+    Tensor(50., dtype=f64)
     """
-    outermost = _core.batch_begin()
+    outermost = _core.batch_begin(device)
     try:
         yield
     except Exception:
