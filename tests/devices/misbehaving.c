@@ -1,8 +1,9 @@
 // Libraries that are no good driver, for tests that must name the reason. The flag chooses it:
 //
 //   -DNO_SYMBOL  -DNULL_TABLE  -DWRONG_VERSION  -DWRONG_SIZE  -DUNKNOWN_CAPABILITY
-//   -DNO_NAME  -DBAD_NAME  -DTAKEN_NAME  -DNULL_KERNELS  -DNULL_FEATURES  -DNULL_FUNCTIONS
-//   -DNULL_FUNCTION  -DNULL_ROWS  -DNULL_KERNEL  -DNULL_SYMBOL  -DNULL_RUN  -DBAD_DTYPE
+//   -DNO_NAME  -DBAD_NAME  -DTAKEN_NAME  -DNULL_COUNT  -DNULL_KERNELS  -DNULL_FEATURES
+//   -DNULL_FUNCTIONS  -DNULL_FUNCTION
+//   -DNULL_ROWS  -DNULL_KERNEL  -DNULL_SYMBOL  -DNULL_RUN  -DBAD_DTYPE
 //   -DDUPLICATE_SYMBOL
 //   -DFAILS=open ... -DFAILS=finish: that function returns 7, and `reason` gives the text
 //   -DCRASHES=launch: that function ends the process by SIGSEGV
@@ -12,7 +13,7 @@
 
 #include "cloakwork/simple_device.h"
 
-static void add_one(const cw_launch* launch, uint64_t begin, uint64_t end, void* scratch) {
+CW_SIMPLE_LOCAL void add_one(const cw_launch* launch, uint64_t begin, uint64_t end, void* scratch) {
   (void)scratch;
   for (uint64_t unit = begin; unit < end; ++unit) {
     const int64_t a = CW_SIMPLE_AT(int64_t, launch, 1, launch->rank, unit);
@@ -63,7 +64,7 @@ CW_SIMPLE_LOCAL int32_t misbehave(cw_device* device) {
   for (;;) sleep(1);
 #endif
   cw_simple_fail("the chip is on fire");
-  return device == NULL ? 7 : cw_simple_refused(device, cw_simple_failure_of(device, 7));
+  return cw_simple_refused(device, cw_simple_failure_of(device, 7));
 }
 
 // clang-format off
@@ -81,9 +82,8 @@ CW_SIMPLE_LOCAL int32_t misbehave(cw_device* device) {
 #define OWN(name) JOIN(bad_, name)
 
 CW_SIMPLE_LOCAL int32_t bad_open(uint32_t index, cw_device** device) {
-  (void)index;
-  (void)device;
-  return misbehave(NULL);
+  const int32_t code = cw_simple_open(index, device);
+  return code == 0 ? misbehave(*device) : code;
 }
 CW_SIMPLE_LOCAL int32_t bad_allocate(cw_device* device, uint64_t bytes, void** at) {
   (void)bytes;
@@ -136,8 +136,8 @@ const cw_driver* cw_driver_table(void) {
   static cw_device_functions functions = CW_SIMPLE_FUNCTIONS;
   static cw_driver table;
   const cw_driver own = {
-      CW_DEVICE_ABI,      sizeof own,         chip.name, chip.capabilities, CW_SIMPLE_COSTS,
-      cw_simple_kernels, cw_simple_features, &functions, NULL};
+      CW_DEVICE_ABI,   sizeof own,        chip.name,          chip.capabilities, CW_SIMPLE_COSTS,
+      cw_simple_count, cw_simple_kernels, cw_simple_features, &functions,        NULL};
   table = own;
 #if defined(NULL_TABLE)
   return NULL;
@@ -149,6 +149,8 @@ const cw_driver* cw_driver_table(void) {
   table.capabilities = UINT64_C(1) << 40;
 #elif defined(NO_NAME)
   table.name = NULL;
+#elif defined(NULL_COUNT)
+  table.count = NULL;
 #elif defined(NULL_KERNELS)
   table.kernels = NULL;
 #elif defined(NULL_ROWS)

@@ -75,25 +75,27 @@ unsafe fn name_of(raw: &'static RawDriver) -> &'static str {
 /// # Safety
 /// As [`name_of`].
 unsafe fn read_rows(raw: &'static RawDriver) -> Result<&'static Rows, DeviceError> {
+    let refused = |reason| DeviceError::Driver {
+        // SAFETY: the caller's promise.
+        name: unsafe { name_of(raw) }.to_owned(),
+        reason,
+    };
     let mut count = 0;
-    // SAFETY: the caller's promise: the table of rows lives as long as the process.
-    let table = unsafe {
-        let first = (raw.kernels)(&raw mut count);
-        match count {
-            0 => &[],
-            _ => std::slice::from_raw_parts(first, count as usize),
+    // SAFETY: as above.
+    let first = unsafe { (raw.kernels)(&raw mut count) };
+    let table = match count {
+        0 => &[],
+        _ if first.is_null() => {
+            return Err(refused(format!("expected {count} kernel rows, got null")));
         }
+        // SAFETY: as above: the table of rows lives as long as the process.
+        _ => unsafe { std::slice::from_raw_parts(first, count as usize) },
     };
     // SAFETY: as above.
-    match unsafe { Rows::of_table(table) } {
-        // A driver lives as long as the process.
-        Ok(rows) => Ok(Box::leak(Box::new(rows))),
-        Err(reason) => Err(DeviceError::Driver {
-            // SAFETY: as above.
-            name: unsafe { name_of(raw) }.to_owned(),
-            reason,
-        }),
-    }
+    let rows = unsafe { Rows::of_table(table) };
+    // A driver lives as long as the process.
+    rows.map(|rows| &*Box::leak(Box::new(rows)))
+        .map_err(refused)
 }
 
 /// What is wrong with a table of another version.

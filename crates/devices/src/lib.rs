@@ -27,13 +27,14 @@ mod driver;
 mod load;
 mod loaded;
 pub mod machine;
+pub mod memory;
 mod open;
 mod segment;
 mod sim;
 
 pub use abi::{
-    Capabilities, Costs, FailedCheck, Opaque, RawDriver, RawFunctions, RawNode, RawParts, RawRange,
-    RawSegmentFunctions,
+    ABI, Capabilities, Costs, FailedCheck, Opaque, RawDriver, RawFunctions, RawNode, RawParts,
+    RawRange, RawSegmentFunctions, WRONG_CONTENTS,
 };
 pub use driver::{DeviceError, Driver};
 pub use load::{load, register};

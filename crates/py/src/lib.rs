@@ -30,6 +30,7 @@ mod numbers;
 mod op;
 mod program;
 mod proving_key;
+mod python_device;
 mod random;
 mod run;
 mod scalar;
@@ -63,6 +64,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(machine::machine, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::load_driver, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::loaded_drivers, module)?)?;
+    module.add_function(wrap_pyfunction!(python_device::kernel_types, module)?)?;
+    module.add_function(wrap_pyfunction!(
+        python_device::register_python_driver,
+        module
+    )?)?;
     module.add_function(wrap_pyfunction!(device::get_threads, module)?)?;
     module.add_function(wrap_pyfunction!(device::last_dispatch, module)?)?;
     module.add_function(wrap_pyfunction!(device::memory_stats, module)?)?;

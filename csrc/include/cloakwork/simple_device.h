@@ -155,14 +155,16 @@ CW_SIMPLE_LOCAL void cw_simple_reason(cw_device* device, char* text, uint64_t by
 // ---- Devices and memory ----
 
 CW_SIMPLE_LOCAL int32_t cw_simple_open(uint32_t index, cw_device** device) {
-  if (index >= cw_simple_chip_of_library()->devices) return CW_SIMPLE_REFUSED;
+  const uint32_t devices = cw_simple_chip_of_library()->devices;
   cw_device* own = (cw_device*)calloc(1, sizeof *own);
   if (own == NULL) return CW_SIMPLE_REFUSED;
   own->index = index;
   own->no_memory.code = CW_SIMPLE_REFUSED;
   strcpy(own->no_memory.text, "out of host memory");
   *device = own;
-  return 0;
+  if (index < devices) return 0;
+  cw_simple_fail("device %u does not exist: there are %u", index, devices);
+  return cw_simple_refused(own, cw_simple_failure_of(own, CW_SIMPLE_REFUSED));
 }
 
 CW_SIMPLE_LOCAL void cw_simple_close(cw_device* device) {
@@ -332,6 +334,7 @@ CW_SIMPLE_LOCAL int32_t cw_simple_find_launch(cw_device* device, const cw_kernel
 
 CW_SIMPLE_LOCAL int32_t cw_simple_run(const cw_kernel_row* row, const cw_launch* launch,
                                       uint64_t units) {
+  if (row->run == NULL) return cw_simple_fail("the row of %s has no function", row->symbol);
   const uint64_t bytes = row->scratch_bytes == NULL ? 0 : row->scratch_bytes(launch);
   char* scratch = bytes == 0 ? NULL : cw_simple_zeros(bytes);
   if (bytes > 0 && scratch == NULL) {
@@ -421,6 +424,8 @@ CW_SIMPLE_LOCAL const cw_kernel_row* cw_simple_kernels(uint64_t* count) {
   return cw_simple_chip_of_library()->rows;
 }
 
+CW_SIMPLE_LOCAL uint32_t cw_simple_count(void) { return cw_simple_chip_of_library()->devices; }
+
 CW_SIMPLE_LOCAL uint64_t cw_simple_features(uint32_t index) {
   (void)index;
   return 0;
@@ -447,6 +452,7 @@ CW_SIMPLE_LOCAL uint64_t cw_simple_features(uint32_t index) {
     table.name = (chip).name;                                                                    \
     table.capabilities = (chip).capabilities;                                                    \
     table.costs = (chip).costs;                                                                  \
+    table.count = cw_simple_count;                                                               \
     table.kernels = cw_simple_kernels;                                                           \
     table.features = cw_simple_features;                                                         \
     table.functions = &(own_functions);                                                          \

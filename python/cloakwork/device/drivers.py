@@ -54,14 +54,14 @@ def drivers() -> list[Driver]:
     """The drivers that are loaded, and those of the files that CLOAKWORK_DRIVERS lists.
 
     >>> from cloakwork.device import drivers
-    >>> [driver.name for driver in drivers()]
-    []
+    >>> "nothing" in [driver.name for driver in drivers()]
+    False
     """
     _load_listed()
     return [
         Driver(
             name=facts["name"],
-            file=facts["file"],
+            file=facts["file"] and os.fspath(facts["file"]),
             devices=tuple(facts["devices"]),
             kernels=tuple(facts["kernels"]),
             takes_segments=facts["takes_segments"],
@@ -72,21 +72,38 @@ def drivers() -> list[Driver]:
 
 def device_name(device: str) -> str:
     """The name of a device that is given by name or by the file of its driver."""
-    return resolve(device) if os.sep in device or device.endswith(_ENDINGS) else device
+    return resolve(device) if _is_file(_split(device)[0]) else device
 
 
 def resolve(device: str) -> str:
     """The name of a device that is not known by name: of a file, the driver is loaded.
 
-    "./libmychip.so" is the driver's device 0, "./libmychip.so:1" its device 1.
+    "./libmychip.so" is the driver's device 0, "./libmychip.so:1" its device 1; so it is with
+    "mychip.py:MyChip", the file and the name of a `PythonDevice`.
     """
-    file, colon, index = device.rpartition(":")
-    if not (colon and index.isdecimal()):
-        file, index = device, "0"
-    if os.sep in file or file.endswith(_ENDINGS):
+    file, index = _split(device)
+    if _of_class(file):
+        from cloakwork.device.python_device import load_class
+
+        return f"{load_class(file)}:{index}"
+    if _is_file(file):
         return f"{load_driver(file).name}:{index}"
     _load_listed()
     return device
+
+
+def _split(device: str) -> tuple[str, str]:
+    """The file or name, and the index; "0" if there is none."""
+    file, colon, index = device.rpartition(":")
+    return (file, index) if colon and index.isdecimal() else (device, "0")
+
+
+def _of_class(file: str) -> bool:
+    return file.rpartition(":")[0].endswith(".py")
+
+
+def _is_file(file: str) -> bool:
+    return os.sep in file or file.endswith(_ENDINGS) or _of_class(file)
 
 
 def _load_listed() -> None:

@@ -4,5 +4,14 @@ from __future__ import annotations
 
 from cloakwork.device.drivers import Driver, drivers, load_driver
 from cloakwork.device.headers import include_dir
+from cloakwork.device.python_device import PythonDevice, register, takes
 
-__all__ = ["Driver", "drivers", "include_dir", "load_driver"]
+__all__ = [
+    "Driver",
+    "PythonDevice",
+    "drivers",
+    "include_dir",
+    "load_driver",
+    "register",
+    "takes",
+]

@@ -7,7 +7,6 @@
 //! out. Its kernels are the processor's. So it proves on every machine that plans keep to the
 //! device's memory, and wait for what they must wait for.
 
-mod memory;
 mod queue;
 mod segment;
 mod table;

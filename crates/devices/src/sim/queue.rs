@@ -1,7 +1,7 @@
 //! Queues: a thread each, which does in order what it is given.
 
-use super::memory::Memory;
 use crate::abi::FailedCheck;
+use crate::memory::Memory;
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -4,10 +4,10 @@
 //! random. An operand must lie in a range that is in use at its node, and ranges in use at one node
 //! must not overlap. Bytes whose contents mean nothing before a run, or after it, are overwritten.
 
-use super::memory::Memory;
 use super::queue::{Shared, Why, lock};
 use super::table::{At, Device, Launch, REFUSED, Scratch, copied, device, found, holds, queue};
 use crate::abi::{Opaque, RawNode, RawParts, RawRange, RawSegmentFunctions, node, range};
+use crate::memory::Memory;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;

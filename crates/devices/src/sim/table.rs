@@ -1,12 +1,12 @@
 //! The C table.
 
-use super::memory::Memory;
 use super::queue::{Command, Queue, Shared, Why, lock};
 use super::segment;
 use crate::abi::{
     ABI, Capabilities, Costs, FailedCheck, Opaque, RawDriver, RawFunctions, WRONG_CONTENTS,
 };
 use crate::cpu::{host_features, host_kernels};
+use crate::memory::Memory;
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, host_rows};
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::{c_char, c_void};

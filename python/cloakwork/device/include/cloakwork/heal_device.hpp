@@ -1,0 +1,1 @@
+../../../../../csrc/include/cloakwork/heal_device.hpp
