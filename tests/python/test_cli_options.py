@@ -19,6 +19,7 @@ from cloakwork import zk
 from cloakwork.cli import main, plain, proving
 from cloakwork.cli.commands import app
 from cloakwork.demo import digits, dot, merkle, sharpen
+from cloakwork.device import skeleton
 from cloakwork.programs.runnable import Runnable
 from cloakwork.zk.circom import files as zk_files
 from cloakwork.zk.circom import statements
@@ -309,6 +310,8 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("demo merkle", "--out"): (merkle, "run", "demo merkle --out new", Path("new")),
     ("demo merkle", "--node"): (merkle, "run", "demo merkle --no-node", False),
     ("devices", "--json"): (None, "", "devices --json", None),
+    ("new-device", "--language"): (skeleton, "new_device", "new-device a --language cpp", "cpp"),
+    ("new-device", "--out"): (skeleton, "new_device", "new-device a --out new", Path("new")),
 }
 
 

@@ -1,0 +1,1 @@
+../../../../../examples/devices/c/mychip.c
