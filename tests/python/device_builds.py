@@ -15,6 +15,7 @@ C_EXAMPLE = ROOT / "examples" / "devices" / "c" / "mychip.c"
 CPP_EXAMPLE = ROOT / "examples" / "devices" / "cpp" / "mychip.cpp"
 PYTHON_EXAMPLE = ROOT / "examples" / "devices" / "python" / "mychip.py"
 PLANTED = ROOT / "tests" / "devices" / "planted.c"
+SHIM = ROOT / "tests" / "devices" / "shim.cpp"
 MISBEHAVING = ROOT / "tests" / "devices" / "misbehaving.c"
 
 _WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]

@@ -11,6 +11,8 @@ import pytest
 from cloakwork import ops
 from cloakwork.cli import main
 from cloakwork.device.signatures import SIGNATURES
+from cloakwork.errors import CloakworkError
+from python.fhe_setup import ckks, unit_slots
 
 from python import device_builds as builds
 
@@ -137,6 +139,29 @@ def test_the_device_in_cpp_has_every_op_of_heal_and_none_runs_on_the_host() -> N
         function, *arrays = CALLS[name]
         report = equal_on(device, function, *(cw.asarray(array) for array in arrays))
         assert report.elsewhere == [], name
+
+
+@needs_compilers
+def test_a_shim_gives_an_implementation_its_own_tensors_and_memory() -> None:
+    device = str(builds.built(builds.SHIM, name="shim"))
+    a, b = cw.asarray(residues(3, 5, 2)), cw.asarray(residues(5, 2))
+    report = equal_on(device, lambda a, b: ops.modmul(a, b, cw.asarray(Q)), a, b)
+    assert report.elsewhere == []
+    narrow = [cw.asarray(array) for array in CALLS["modmul_i32"][1:]]
+    assert [step.op for step in equal_on(device, ops.modmul, *narrow).elsewhere] == ["modmul"]
+    with pytest.raises(CloakworkError, match=r"shim:0: .*: the chip does not like 13"):
+        equal_on(device, lambda a: ops.modmul(a, a, 13), a)
+    big = cw.asarray(np.zeros(1 << 23, np.int64))
+    with pytest.raises(CloakworkError, match=r"shim:0: cannot allocate memory: the chip is full"):
+        equal_on(device, lambda a: ops.modmul(a, a, 97), big)
+
+
+def test_an_encrypted_circuit_is_that_of_the_host(device: str) -> None:
+    keys = ckks(64, 2)
+    x = keys.encrypt(unit_slots(keys, 3))
+    program = cw.trace(lambda x: (x * x).rescale().rotate(1) + x * 0.5, x)
+    there, here = (program.run(x, device=name).outputs[0] for name in (device, "cpu"))
+    np.testing.assert_array_equal(keys.decrypt(there), keys.decrypt(here))
 
 
 def test_a_transcript_runs_with_what_the_device_lacks_on_the_host(
