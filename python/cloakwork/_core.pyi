@@ -192,6 +192,28 @@ class Op:
     def parameters(self) -> list[str]: ...
     def __call__(self, *args: Any) -> Tensor: ...
 
+def conform(
+    device: str,
+    *,
+    seed: int,
+    ops: set[str],
+    rounds: int,
+    budget_seconds: float,
+    speed: bool,
+    progress: Callable[[int, int, int, str | None], object] | None = None,
+) -> str: ...
+def diff(
+    program: Program,
+    inputs: list[Tensor],
+    *,
+    device: str,
+    reference: str,
+    repeat: int,
+    threads: int | None = None,
+    functions: list[tuple[str, Callable[..., list[Tensor]]]] | None = None,
+    secret: bool = False,
+) -> tuple[str, Program | None]: ...
+
 @final
 class Program:
     @staticmethod

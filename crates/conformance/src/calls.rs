@@ -509,37 +509,8 @@ impl Search<'_, '_> {
                 Some(dims) => self.fresh(dtype, &dims, Fill::Residues),
                 None => self.guess(param, form),
             },
-            Code::TransformLength if self.style.size.is_some_and(u64::is_power_of_two) => {
-                let length = self.style.size.unwrap_or(4);
-                let last = dims.len().saturating_sub(1);
-                let short = |axis: usize| if axis == last { length } else { 2 };
-                let dims: Vec<u64> = (0..dims.len()).map(short).collect();
-                self.fresh(dtype, &dims, Fill::Residues)
-            }
-            Code::TransformLength => {
-                let length = [2, 4, 4, 8].get(self.source.below(4)).copied().unwrap_or(4);
-                let dims: Vec<u64> = dims.iter().map(|_| length).collect();
-                self.fresh(dtype, &dims, Fill::Residues)
-            }
-            Code::Modulus if self.style.edges => {
-                let fills = [
-                    Fill::AnyModuli,
-                    Fill::NttModuli,
-                    Fill::LargeModuli,
-                    Fill::Moduli,
-                ];
-                let fill = self.source.pick(&fills).copied();
-                self.fresh(dtype, &dims, fill.unwrap_or(Fill::Moduli))
-            }
-            Code::Modulus => {
-                let large = dtype == DType::I64 && self.source.chance(2);
-                let fill = if large {
-                    Fill::LargeModuli
-                } else {
-                    Fill::Moduli
-                };
-                self.fresh(dtype, &dims, fill)
-            }
+            Code::TransformLength => self.with_length(dtype, &dims),
+            Code::Modulus => self.moduli(dtype, &dims),
             Code::Permutation => self.fresh(dtype, &dims, Fill::Permutation),
             Code::Range => {
                 let end = error.expected.strip_prefix("ascending numbers from 0 to ");
@@ -559,6 +530,40 @@ impl Search<'_, '_> {
         ) {
             picks[place] = self.tensor();
         }
+    }
+
+    /// A tensor whose axes have a length that transforms take.
+    fn with_length(&mut self, dtype: DType, dims: &[u64]) -> Pick {
+        let wanted = self.style.size.filter(|size| size.is_power_of_two());
+        let dims: Vec<u64> = match wanted {
+            Some(length) => {
+                let last = dims.len().saturating_sub(1);
+                let size = |axis: usize| if axis == last { length } else { 2 };
+                (0..dims.len()).map(size).collect()
+            }
+            None => {
+                let length = [2, 4, 4, 8].get(self.source.below(4)).copied().unwrap_or(4);
+                dims.iter().map(|_| length).collect()
+            }
+        };
+        self.fresh(dtype, &dims, Fill::Residues)
+    }
+
+    fn moduli(&mut self, dtype: DType, dims: &[u64]) -> Pick {
+        let fill = if self.style.edges {
+            let fills = [
+                Fill::AnyModuli,
+                Fill::NttModuli,
+                Fill::LargeModuli,
+                Fill::Moduli,
+            ];
+            self.source.pick(&fills).copied().unwrap_or(Fill::Moduli)
+        } else if dtype == DType::I64 && self.source.chance(2) {
+            Fill::LargeModuli
+        } else {
+            Fill::Moduli
+        };
+        self.fresh(dtype, dims, fill)
     }
 
     /// A transcript: with capacity, or with a proof of the length that a message demands.

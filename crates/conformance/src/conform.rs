@@ -10,13 +10,12 @@ use crate::calls::Style;
 use crate::generators::{generate, generate_styled};
 use crate::hold::{Failure, Held, Holding};
 use crate::inputs::inputs;
+use crate::rows::Rows;
 use crate::shrink::shrunk;
 use crate::side::{Refused, Side};
 use crate::source::Source;
 use crate::speed::{self, Speed};
-use cloakwork_devices::Driver;
-use cloakwork_ir::{ALL_DTYPES, DType, Device};
-use cloakwork_kernels::KernelRow;
+use cloakwork_ir::{DType, Device};
 use cloakwork_ops::{ALL, Body, OpDef, Reference as OpReference};
 use cloakwork_verify::{Verified, verify};
 use std::collections::{BTreeMap, BTreeSet};
@@ -133,9 +132,10 @@ pub fn ops_held() -> impl Iterator<Item = &'static OpDef> {
 pub fn conform(trying: &mut Trying<'_>) -> Result<Conformance, Refused> {
     let wanted = |def: &&OpDef| trying.ops.is_empty() || trying.ops.contains(def.name);
     let ops: Vec<OpHeld> = ops_held().filter(wanted).map(OpHeld::new).collect();
-    let (driver, index) = trying.device.drivers.of(trying.device.device);
+    let rows = Rows::of(&trying.device);
     let mut run = Run {
-        dtypes: dtypes_of(driver),
+        dtypes: rows.dtypes(),
+        rows,
         ops,
         found: Conformance::default(),
         begun: Instant::now(),
@@ -146,20 +146,10 @@ pub fn conform(trying: &mut Trying<'_>) -> Result<Conformance, Refused> {
     run.rounds()?;
     run.speeds()?;
     let (mut found, ops) = (run.found, run.ops);
-    let reached: BTreeSet<&str> = ops
-        .iter()
-        .flat_map(|op| op.kernels.keys().copied())
-        .collect();
-    for row in driver.kernels() {
-        let features = driver.features(index).limited_to(trying.device.isa);
-        if !row.runs_on(features) || reached.contains(row.symbol) {
-            continue;
-        }
-        let rows = match is_chosen(driver, index, row, trying.device.isa) {
-            true => &mut found.unreached,
-            false => &mut found.shadowed,
-        };
-        rows.push(row.symbol.to_owned());
+    if trying.ops.is_empty() {
+        let reached = ops.iter().flat_map(|op| op.kernels.keys().copied());
+        let rows = Rows::of(&trying.device);
+        (found.unreached, found.shadowed) = rows.left(&reached.collect());
     }
     let (claimed, others): (Vec<_>, Vec<_>) = ops.into_iter().partition(|op| op.cases > 0);
     found.ops = claimed;
@@ -182,6 +172,16 @@ impl OpHeld {
         }
     }
 
+    /// Whether some call of it launched a kernel of a name.
+    fn names(&self, kernel: &str) -> bool {
+        let mut symbols = self.kernels.keys();
+        symbols.any(|symbol| {
+            symbol
+                .strip_prefix(kernel)
+                .is_some_and(|rest| rest.starts_with('_'))
+        })
+    }
+
     fn add(&mut self, held: Held) {
         if held.kernels.is_empty() {
             return;
@@ -197,41 +197,10 @@ impl OpHeld {
     }
 }
 
-/// The element types of a driver's kernels; none if they are all.
-fn dtypes_of(driver: &Driver) -> Vec<DType> {
-    let is_named = |dtype: DType| {
-        let mut rows = driver.kernels().iter();
-        rows.any(|row| {
-            let any = row.element_bytes as usize == dtype.size_bytes();
-            any || row.in_dtype == Some(dtype) || row.out_dtype == Some(dtype)
-        })
-    };
-    ALL_DTYPES
-        .iter()
-        .copied()
-        .filter(|&dtype| is_named(dtype))
-        .collect()
-}
-
-/// Whether plans choose a kernel for some types.
-fn is_chosen(driver: &Driver, index: u32, row: &KernelRow, isa: cloakwork_kernels::Isa) -> bool {
-    let of_size = |dtype: &&DType| dtype.size_bytes() == row.element_bytes as usize;
-    let all = |given: Option<DType>| match given {
-        Some(dtype) => vec![dtype],
-        None => ALL_DTYPES.iter().filter(of_size).copied().collect(),
-    };
-    let outs = all(row.out_dtype);
-    let chosen = |input: DType, out: DType| {
-        let found = driver.select(index, (row.kernel, [input, out]), isa);
-        found.is_some_and(|found| std::ptr::eq(found, row))
-    };
-    let mut inputs = all(row.in_dtype).into_iter();
-    inputs.any(|input| outs.iter().any(|&out| chosen(input, out)))
-}
-
 struct Run<'a, 'b> {
     trying: &'a mut Trying<'b>,
     dtypes: Vec<DType>,
+    rows: Rows,
     ops: Vec<OpHeld>,
     found: Conformance,
     begun: Instant,
@@ -265,8 +234,48 @@ impl Run<'_, '_> {
                 op.add(held);
                 op.is_slow |= begun.elapsed() > SLOW;
             }
+            if round + 1 == PROBES {
+                self.reach()?;
+            }
             self.programs()?;
             self.found.rounds = round + 1;
+        }
+        Ok(())
+    }
+
+    /// Tries, for each kernel that no call reached, the ops of its name on its types.
+    fn reach(&mut self) -> Result<(), Refused> {
+        for (number, row) in (0..).zip(self.rows.chosen()) {
+            let is_reached = self
+                .ops
+                .iter()
+                .any(|op| op.kernels.contains_key(row.symbol));
+            if is_reached {
+                continue;
+            }
+            let named = |op: &OpHeld| op.failure.is_none() && !op.is_slow && op.names(row.kernel);
+            let Some(index) = self.ops.iter().position(named) else {
+                continue;
+            };
+            let dtypes = Rows::types_of(row);
+            for attempt in 0..2 {
+                if self.is_over() {
+                    return Ok(());
+                }
+                let def = self.ops[index].def;
+                self.go_on(Some(def.name))?;
+                let style = Style {
+                    edges: attempt == 0,
+                    dtypes: &dtypes,
+                    ..Style::default()
+                };
+                let held = self.tried(def, style, self.seed(number << 24 | attempt))?;
+                let is_reached = held.kernels.contains_key(row.symbol);
+                self.ops[index].add(held);
+                if is_reached {
+                    break;
+                }
+            }
         }
         Ok(())
     }
@@ -291,25 +300,34 @@ impl Run<'_, '_> {
     }
 
     /// The tensors of a round.
-    fn style(&self) -> Style<'_> {
+    fn style(&self) -> Style<'static> {
         let round = self.round;
         Style {
             edges: round % 2 == 1 || round >= STYLES,
             strided: round >= 2 && round % 3 != 1,
             size: round.checked_sub(STYLES).map(|at| SIZES[at % SIZES.len()]),
-            dtypes: if round == 0 { &[] } else { &self.dtypes },
+            dtypes: &[],
         }
     }
 
     /// Tries an op once in the style of this round.
     fn call(&mut self, def: &'static OpDef, is_slow: bool) -> Result<Held, Refused> {
         let number = ALL.iter().position(|own| own.name == def.name).unwrap_or(0) as u64;
-        let seed = self.seed(number);
+        let dtypes = match self.round {
+            0 => Vec::new(),
+            _ => self.dtypes.clone(),
+        };
         let style = self.style();
         let style = Style {
             size: style.size.filter(|_| !is_slow),
+            dtypes: &dtypes,
             ..style
         };
+        self.tried(def, style, self.seed(number))
+    }
+
+    /// Tries an op once in a style, or without odd strides if there is no such call.
+    fn tried(&mut self, def: &'static OpDef, style: Style<'_>, seed: u64) -> Result<Held, Refused> {
         let plain = Style {
             strided: false,
             ..style

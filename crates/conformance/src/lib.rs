@@ -13,6 +13,7 @@ mod excerpt;
 mod generators;
 mod hold;
 mod inputs;
+mod rows;
 mod shrink;
 mod side;
 mod source;

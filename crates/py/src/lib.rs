@@ -8,6 +8,7 @@
 mod algebra;
 mod buffer;
 mod circom;
+mod conformance;
 mod contents;
 mod copies;
 mod device;
@@ -69,6 +70,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
         python_device::register_python_driver,
         module
     )?)?;
+    module.add_function(wrap_pyfunction!(conformance::conform, module)?)?;
+    module.add_function(wrap_pyfunction!(conformance::diff, module)?)?;
     module.add_function(wrap_pyfunction!(device::get_threads, module)?)?;
     module.add_function(wrap_pyfunction!(device::last_dispatch, module)?)?;
     module.add_function(wrap_pyfunction!(device::memory_stats, module)?)?;

@@ -20,7 +20,8 @@ use cloakwork_run::{Executor, eager};
 use cloakwork_verify::{
     HealDevice, Verification, Verified, annotate, downloads, for_device, opened, uploads, verify,
 };
-use inputs::{Input, lend};
+use inputs::Input;
+pub use inputs::lend;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -126,7 +127,8 @@ impl Program {
         Ok(self.checked.get_or_init(|| found.into()))
     }
 
-    fn verified(&self, py: Python<'_>) -> PyResult<Arc<Verified>> {
+    /// Its meaning; the findings as an error if it has none.
+    pub fn verified(&self, py: Python<'_>) -> PyResult<Arc<Verified>> {
         let checked = self.checked(py)?;
         checked
             .verified

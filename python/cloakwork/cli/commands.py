@@ -13,7 +13,7 @@ import typer
 
 from cloakwork import __version__, files
 from cloakwork._core import devices as list_devices
-from cloakwork.cli import circuits, programs, proofs, results, show, vendors
+from cloakwork.cli import circuits, conformance, programs, proofs, results, show, vendors
 from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
@@ -34,6 +34,7 @@ app = typer.Typer(
 )
 demos = typer.Typer(help="Run a demonstration.", no_args_is_help=True, rich_markup_mode=None)
 app.add_typer(demos, name="demo")
+conformance.add(app)
 proofs.add(app)
 vendors.add(app)
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from cloakwork.device.comparison import Comparison, Difference, diff
+from cloakwork.device.conformance import Failure, OpResult, Report, Speed, conform
 from cloakwork.device.drivers import Driver, drivers, load_driver
 from cloakwork.device.headers import include_dir
 from cloakwork.device.python_device import PythonDevice, register, takes
 
 __all__ = [
+    "Comparison",
+    "Difference",
     "Driver",
+    "Failure",
+    "OpResult",
     "PythonDevice",
+    "Report",
+    "Speed",
+    "conform",
+    "diff",
     "drivers",
     "include_dir",
     "load_driver",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack
@@ -25,7 +25,7 @@ from cloakwork.programs.inputs import (
 )
 from cloakwork.programs.options import RunOptions, profile_path
 from cloakwork.programs.report import RunResult
-from cloakwork.programs.runnable import Runnable
+from cloakwork.programs.runnable import Operands, Runnable, no_functions
 from cloakwork.programs.signature import Carrier, Signature, is_carrier
 from cloakwork.programs.transcript import Branch, Transcript, ops_named
 
@@ -105,6 +105,15 @@ class Program(Runnable):
         if any(getattr(value, "claimed", False) for value in values.values()):
             outputs = [getattr(output, "as_claimed", output) for output in outputs]
         return result.with_outputs(outputs)
+
+    def operands(
+        self, inputs: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
+    ) -> Operands:
+        """The program with the clients' keys, and its other inputs."""
+        no_functions(functions)
+        values = self._by_name([inputs])
+        core = self._serving(values, self._clients(values))
+        return Operands(core, [self._tensor(name, values[name]) for name in core.input_names()])
 
     @property
     def returned(self) -> tuple[Carrier | None, ...]:

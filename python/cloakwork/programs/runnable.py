@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from os import fspath
+from typing import Any
 
 from cloakwork import _core, files
 from cloakwork.device.drivers import device_name
@@ -26,6 +28,26 @@ UserFunction = tuple[str, Callable[..., list[_core.Tensor]]]
 _SIMPLE = frozenset({"threads", "profile"})
 
 
+def no_functions(functions: Mapping[str, Any]) -> None:
+    """ParamError if functions are given to a program that calls none."""
+    if functions:
+        expected = "none: the program calls no user function"
+        raise ParamError("functions", min(functions), expected)
+
+
+@dataclass(frozen=True)
+class Operands:
+    """What the engine needs for a run: a program, tensors in the order of its inputs, functions.
+
+    secret   whether the run has secrets beside tensors that are marked: random elements of proofs
+    """
+
+    core: _core.Program
+    tensors: list[_core.Tensor]
+    functions: list[UserFunction] = field(default_factory=list)
+    secret: bool = False
+
+
 class Runnable:
     """A program of the engine that can be checked, inspected and run."""
 
@@ -34,6 +56,12 @@ class Runnable:
 
     def __init__(self, core: _core.Program) -> None:
         self._core = core
+
+    def operands(
+        self, inputs: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
+    ) -> Operands:
+        """What a run on inputs by name needs; raises what a run raises for wrong ones."""
+        raise NotImplementedError(type(self).__name__)
 
     def check(self) -> list[Finding]:
         """All errors and warnings, in the order of steps; nothing is run."""

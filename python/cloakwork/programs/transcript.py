@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from cloakwork import _core
 from cloakwork.errors import ParamError
@@ -14,7 +14,7 @@ from cloakwork.programs import notes
 from cloakwork.programs.inputs import check_names, name_set, type_text
 from cloakwork.programs.options import RunOptions
 from cloakwork.programs.report import RunResult
-from cloakwork.programs.runnable import Runnable
+from cloakwork.programs.runnable import Operands, Runnable, no_functions
 
 # HEAL's two public op sets.
 Branch = Literal["first", "later"]
@@ -79,6 +79,15 @@ class Transcript(Runnable):
             why = "no fresh inputs: the transcript expects what its own data give"
             raise ParamError("verify" if verify else "bisect", ", ".join(inputs), why)
         return self.to_program(list(inputs)).run(inputs, **options)
+
+    def operands(
+        self, inputs: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
+    ) -> Operands:
+        """The transcript on its own data, or as a program on fresh inputs."""
+        if inputs:
+            return self.to_program(list(inputs)).operands(inputs, functions)
+        no_functions(functions)
+        return Operands(self._core, [])
 
     def to_program(self, inputs: Collection[str] = ()) -> Program:
         """The transcript as a program, planned once for all data of some of its uploads.

@@ -73,7 +73,7 @@ impl Program {
     }
 
     /// Tensors for the inputs, in their order.
-    pub(super) fn bind(&self, tensors: &[HostTensor]) -> PyResult<HashMap<HostId, HostTensor>> {
+    pub fn bind(&self, tensors: &[HostTensor]) -> PyResult<HashMap<HostId, HostTensor>> {
         let inputs = self.inputs();
         if inputs.len() != tensors.len() {
             let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
@@ -121,6 +121,6 @@ impl Program {
 }
 
 /// A tensor's elements for a run.
-pub(super) fn lend(tensor: &Inner) -> PyResult<HostTensor> {
+pub fn lend(tensor: &Inner) -> PyResult<HostTensor> {
     row_major(tensor.real("an input of a program")?)
 }

@@ -10,12 +10,12 @@ from typing import Any, Unpack
 import numpy as np
 
 from cloakwork import _core, files
-from cloakwork.errors import ParamError, RunError
+from cloakwork.errors import RunError
 from cloakwork.lazy import public
 from cloakwork.programs.inputs import check_names, paths_of, type_text, types_of
 from cloakwork.programs.options import RunOptions, check_options, profile_path
 from cloakwork.programs.report import Finding, Report, RunResult
-from cloakwork.programs.runnable import Runnable, UserFunction
+from cloakwork.programs.runnable import Operands, Runnable, UserFunction, no_functions
 from cloakwork.tensors.conversion import asarray
 from cloakwork.zk.instructions.values import Input, as_tensor
 
@@ -129,12 +129,18 @@ class RunnableByName(Runnable):
         results = {name: tensor for name, tensor in outputs.items() if name is not None}
         return Outcome(results, printed, report, self._seeded or seed is not None)
 
+    def operands(
+        self, inputs: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
+    ) -> Operands:
+        """The program's inputs, and a key of random elements if it draws some."""
+        self.validate()
+        tensors = self._bound(inputs, run_key(None))
+        draws = _core.KEY_INPUT in self._core.input_names()
+        return Operands(self._core, tensors, self._called(functions), draws)
+
     def _called(self, functions: Mapping[str, Callable[..., Any]]) -> list[UserFunction]:
         """The program's user functions in its order, ready for the engine."""
-        if functions:
-            raise ParamError(
-                "functions", min(functions), "none: the program calls no user function"
-            )
+        no_functions(functions)
         return []
 
     def _output_names(self, run: _core.Run) -> list[str | None]:

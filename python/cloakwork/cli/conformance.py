@@ -1,0 +1,172 @@
+"""The commands that hold devices to references and to one another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from cloakwork import files
+from cloakwork.cli import programs, show
+from cloakwork.cli.options import Command, Threads
+from cloakwork.cli.progress import Bar
+from cloakwork.cli.words import DIFFERS, count, in_words, say, shown
+from cloakwork.device.comparison import Comparison
+from cloakwork.device.comparison import diff as compare
+from cloakwork.device.conformance import OpResult, Report, Speed
+from cloakwork.device.conformance import conform as hold
+
+# Names of a line of the summary.
+_NAMES_SHOWN = 8
+
+
+def add(app: typer.Typer) -> None:
+    """Add these commands."""
+    for command in (conform, diff):
+        app.command(cls=Command)(command)
+
+
+def conform(  # noqa: PLR0913, PLR0917 (one parameter an option)
+    context: typer.Context,
+    device: Annotated[
+        str,
+        typer.Argument(
+            help="A device, see `cloakwork devices`, or a driver's file: ./libmychip.so.",
+            show_default=False,
+        ),
+    ],
+    seed: Annotated[
+        int | None,
+        typer.Option(help="All calls follow from it; by default a random one, which is printed."),
+    ] = None,
+    ops: Annotated[
+        list[str] | None, typer.Option(help="Only these ops: names with commas between them.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, and 10 seconds.")] = False,
+    budget: Annotated[
+        float | None, typer.Option(help="Seconds after which no case begins; by default 60.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Write the report as JSON to this file.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option(help="Write the report as JUnit's XML to this file.")
+    ] = None,
+) -> None:
+    """Hold every op and kernel that a device claims to the slow references; exit 1 if one fails."""
+    with in_words(context.obj):
+        files.claim([json_file, junit], [])
+        names = [name for given in ops or [] for name in given.split(",")]
+        with Bar("conform") as bar:
+            report = hold(
+                device, seed=seed, ops=names, quick=quick, budget=budget,
+                progress=lambda cases, at, rounds, op: bar(at, rounds),
+            )  # fmt: skip
+        if json_file is not None:
+            files.write(str(json_file), json.dumps(report.to_json(), indent=2) + "\n")
+        if junit is not None:
+            files.write(str(junit), report.to_junit())
+        _show(report, show.console())
+    if not report:
+        raise typer.Exit(DIFFERS)
+
+
+def _show(report: Report, out: Console) -> None:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("op")
+    table.add_column("result")
+    for title in ("calls", "compared", "kernels", "small: ns", "cpu", "large: ns", "cpu", "GB/s"):
+        table.add_column(title, justify="right")
+    for op in report.ops:
+        table.add_row(*_row(op))
+    out.print(table)
+    if any(op.speeds for op in report.ops):
+        out.print("ns: of an element of the result, by the medians of launches", markup=False)
+    for failure in report.failures:
+        out.print(f"\n{failure}", markup=False, soft_wrap=True)
+        if failure.program is not None:
+            out.print(failure.program.rstrip(), markup=False, soft_wrap=True)
+    _say_names("kernels that no call reached", report.unreached, out)
+    _say_names("kernels that are never chosen, as others are preferred", report.shadowed, out)
+    _say_names("ops of which no call ran on the device", report.unclaimed, out)
+    if report.is_cut:
+        text = f"the budget ended after {count(report.rounds, 'complete round')}"
+        out.print(text, markup=False)
+    out.print(str(report), markup=False, soft_wrap=True)
+
+
+def _row(op: OpResult) -> list[str]:
+    compared = op.by_reference + op.by_portable
+    facts = [op.op, "pass" if op.passed else "FAIL", str(op.cases), str(compared)]
+    times = [text for speed in op.speeds for text in _times(speed)]
+    rate = [f"{speed.bytes / max(speed.device_ns, 1):.1f}" for speed in op.speeds[-1:]]
+    return [*facts, str(len(op.kernels)), *times, *rate]
+
+
+def _times(speed: Speed) -> list[str]:
+    """Nanoseconds an element of the device and of the CPU."""
+    elements = max(speed.elements, 1)
+    return [f"{ns / elements:.2f}" for ns in (speed.device_ns, speed.host_ns)]
+
+
+def _say_names(title: str, names: tuple[str, ...], out: Console) -> None:
+    if not names:
+        return
+    first = ", ".join(names[:_NAMES_SHOWN])
+    rest = len(names) - _NAMES_SHOWN
+    more = f" and {rest} more" if rest > 0 else ""
+    out.print(f"{len(names)} {title}: {first}{more}", markup=False, soft_wrap=True)
+
+
+def diff(  # noqa: PLR0913, PLR0917 (one parameter an option)
+    context: typer.Context,
+    file: Annotated[
+        Path, typer.Argument(help="A program of any kind that `run` takes.", show_default=False)
+    ],
+    device: Annotated[str, typer.Option(help="The device in question.")],
+    reference: Annotated[str, typer.Option(help="The device that is right.")] = "cpu",
+    given: Annotated[
+        list[str] | None, typer.Option("--input", help="NAME=FILE.npy, as for `run`.")
+    ] = None,
+    repeat: Annotated[
+        int, typer.Option(help="Runs of each part; more of them find what is rare.")
+    ] = 5,
+    dump: Annotated[
+        Path | None,
+        typer.Option(help="Write the wrong step with its operands: .json, .cwk or .cw."),
+    ] = None,
+    threads: Threads = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Find the first step of a program whose result differs between two devices; exit 1 if one."""
+    with in_words(context.obj):
+        read = [file, *programs.files_of(given or [])]
+        files.claim([dump], read)
+        program = programs.load(file)
+        files.claim([dump], [*read, *program.sources])
+        inputs = programs.read_inputs(given or [])
+        with show.errors.status(f"comparing {shown(device)} with {shown(reference)}"):
+            found = compare(
+                program, inputs, device=device, reference=reference, repeat=repeat,
+                threads=threads,
+            )  # fmt: skip
+        if dump is not None and found.difference is not None:
+            found.dump(dump)
+        _print(found, dump, as_json)
+    if not found:
+        raise typer.Exit(DIFFERS)
+
+
+def _print(found: Comparison, dump: Path | None, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(found.to_json(), indent=2))
+    else:
+        out = show.console()
+        title = "first difference: " if found.difference else ""
+        out.print(f"{title}{found}", markup=False, soft_wrap=True)
+    if dump is not None and found.difference is None:
+        say(f"{shown(str(dump))}: not written, as there is no difference")
