@@ -10,11 +10,11 @@
 use crate::Inputs;
 use crate::differences::{Unequal, unequal};
 use crate::excerpt::{Contents, Excerpt, Reading, Seen, Whole, contents_after};
+use crate::hold::kernels;
 use crate::side::{GoOn, Refused, Side};
 use cloakwork_ir::{HostSlot, HostTensor, Program, Step};
 use cloakwork_run::{Against, bisect};
 use cloakwork_verify::{StorageId, ValueId, Verified};
-use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -414,7 +414,7 @@ impl Search<'_> {
             step: number(step),
             op,
             part,
-            kernels: self.kernels(step),
+            kernels: self.kernels(step, (shows, &known)),
             segment: segment.map(|text| verified.program().text_name(text).to_owned()),
             name: name.to_owned(),
             place: match place {
@@ -463,17 +463,22 @@ impl Search<'_> {
         }
     }
 
-    /// The kernels by which the device computes a step.
-    fn kernels(&self, step: u32) -> Vec<String> {
-        let Ok(plan) = self.comparing.device.plan(&self.whole.verified) else {
+    /// The device's kernels for a step: those of its excerpt, if that is the step alone.
+    fn kernels(&self, step: u32, (shows, known): (Shows, &Known)) -> Vec<String> {
+        let is_alone = shows == Shows::Alone;
+        let program = match is_alone {
+            true => &known.excerpt.verified,
+            false => &self.whole.verified,
+        };
+        let device = &self.comparing.device;
+        let Ok(plan) = device.plan(program) else {
             return Vec::new();
         };
-        let of_step = plan
-            .steps
-            .iter()
-            .filter(|own| own.queue > 0 && own.origin == step);
-        let symbols = of_step.filter_map(|own| own.launched().map(|row| row.symbol.to_owned()));
-        symbols.collect::<BTreeSet<_>>().into_iter().collect()
+        let number = self.whole.number(step);
+        let found = kernels(&plan, device, |own| {
+            is_alone || plan.program_step(own) == number
+        });
+        found.into_keys().map(str::to_owned).collect()
     }
 }
 

@@ -49,8 +49,12 @@ pub struct Held {
     pub failure: Option<Failure>,
 }
 
-/// The kernels of a plan's steps on a device.
-pub fn kernels(plan: &Plan, side: &Side) -> BTreeMap<&'static str, u64> {
+/// The kernels of a plan's steps on a device, of those whose origin is chosen, and how often.
+pub fn kernels(
+    plan: &Plan,
+    side: &Side,
+    is_chosen: impl Fn(u32) -> bool,
+) -> BTreeMap<&'static str, u64> {
     let (driver, _) = side.drivers.of(side.device);
     let is_host = driver.has(Capabilities::HOST_MEMORY);
     let steps = plan.steps.iter().filter(|step| is_host || step.queue > 0);
@@ -58,6 +62,7 @@ pub fn kernels(plan: &Plan, side: &Side) -> BTreeMap<&'static str, u64> {
         .constants
         .iter()
         .filter(|constant| is_host || constant.arena > 0);
+    let steps = steps.filter(|step| is_chosen(step.origin));
     let works = steps
         .map(|step| step.work)
         .chain(prepared.map(|constant| constant.work));
@@ -95,7 +100,7 @@ impl Holding<'_> {
     ) -> Result<Held, Refused> {
         let plan = self.device.plan(verified)?;
         let mut held = Held {
-            kernels: kernels(&plan, self.device),
+            kernels: kernels(&plan, self.device, |_| true),
             ..Held::default()
         };
         if held.kernels.is_empty() {

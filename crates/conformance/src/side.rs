@@ -110,6 +110,7 @@ impl Side {
             threads: self.threads,
             functions: self.functions.clone(),
             wipe: self.wipe,
+            lends: true,
             ..RunOptions::default()
         };
         let outcome = executor.run(inputs, &options, &mut |_| go_on())?;

@@ -17,11 +17,13 @@ from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, count, in_words, say, shown
 from cloakwork.device.comparison import Comparison
 from cloakwork.device.comparison import diff as compare
-from cloakwork.device.conformance import OpResult, Report, Speed
+from cloakwork.device.conformance import Failure, OpResult, Report, Speed
 from cloakwork.device.conformance import conform as hold
 
-# Names of a line of the summary.
+# Names of a line of the summary, failures whose calls are printed, and columns of these.
 _NAMES_SHOWN = 8
+_PROGRAMS_SHOWN = 3
+_WIDEST = 120
 
 
 def add(app: typer.Typer) -> None:
@@ -86,10 +88,11 @@ def _show(report: Report, out: Console) -> None:
     out.print(table)
     if any(op.speeds for op in report.ops):
         out.print("ns: of an element of the result, by the medians of launches", markup=False)
-    for failure in report.failures:
-        out.print(f"\n{failure}", markup=False, soft_wrap=True)
-        if failure.program is not None:
-            out.print(failure.program.rstrip(), markup=False, soft_wrap=True)
+    for number, (name, failure) in enumerate(_failures(report)):
+        out.print(f"\n{name}: {failure}", markup=False, soft_wrap=True)
+        if failure.program is not None and number < _PROGRAMS_SHOWN:
+            for line in failure.program.splitlines():
+                out.print(f"  {_shortened(line)}", markup=False, soft_wrap=True)
     _say_names("kernels that no call reached", report.unreached, out)
     _say_names("kernels that are never chosen, as others are preferred", report.shadowed, out)
     _say_names("ops of which no call ran on the device", report.unclaimed, out)
@@ -97,6 +100,18 @@ def _show(report: Report, out: Console) -> None:
         text = f"the budget ended after {count(report.rounds, 'complete round')}"
         out.print(text, markup=False)
     out.print(str(report), markup=False, soft_wrap=True)
+
+
+def _failures(report: Report) -> list[tuple[str, Failure]]:
+    """Failures by op, those of the shortest programs first: most likely the causes of others."""
+    found = [(op.op, op.failure) for op in report.ops]
+    found.append(("random programs", report.program_failure))
+    failures = [(name, one) for name, one in found if one is not None]
+    return sorted(failures, key=lambda pair: (pair[1].program or "\n" * 99).count("\n"))
+
+
+def _shortened(line: str) -> str:
+    return line if len(line) <= _WIDEST else f"{line[:_WIDEST]} ..."
 
 
 def _row(op: OpResult) -> list[str]:

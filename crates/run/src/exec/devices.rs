@@ -5,6 +5,7 @@
 //! what the host is to see is downloaded.
 
 use crate::RunError;
+use crate::exec::lent::Lent;
 use crate::exec::segments::Built;
 use crate::exec::table::{Base, Memories, Table};
 use crate::memory::Block;
@@ -289,6 +290,8 @@ pub struct Flow<'a> {
     /// Segments that are submitted at once, in the plan's order, and how many of them were passed.
     segments: &'a [Option<Segment>],
     passed: usize,
+    /// Copies of launches that drivers get, if they get copies.
+    lent: Option<Lent>,
     /// Each step or segment is finished before the next is submitted, so that its time is known.
     timed: bool,
 }
@@ -306,6 +309,7 @@ impl<'a> Flow<'a> {
             recorded: Vec::with_capacity(plan.events.len()),
             segments: &[],
             passed: 0,
+            lent: None,
             timed,
         })
     }
@@ -314,6 +318,12 @@ impl<'a> Flow<'a> {
     pub fn submitting(mut self, segments: bool) -> Self {
         let built = self.devices.segments.get().filter(|_| segments);
         self.segments = built.map_or(&[], Vec::as_slice);
+        self
+    }
+
+    /// The same; with `lends`, drivers get copies of launches that are overwritten after the call.
+    pub fn lending(mut self, lends: bool) -> Self {
+        self.lent = lends.then(Lent::default);
         self
     }
 
@@ -420,7 +430,14 @@ impl<'a> Flow<'a> {
         unsafe {
             match step.work {
                 Work::Launch { row, .. } => {
-                    queue.launch(row, launch, table.units[step.geometry as usize])?;
+                    let units = table.units[step.geometry as usize];
+                    let operands = &pointers[..geometry.operands()];
+                    match &mut self.lent {
+                        None => queue.launch(row, launch, units)?,
+                        Some(lent) => lent.call(geometry, (operands, launch.0), |copy| {
+                            queue.launch(row, (copy, launch.1), units)
+                        })?,
+                    }
                 }
                 Work::Prepare { row } => queue.prepare(row, launch, pointers[0])?,
                 Work::Transfer(Way::Download) => {

@@ -52,6 +52,9 @@ pub struct RunOptions {
     pub wipe: bool,
     /// The functions of the caller's that the program calls, if it does.
     pub functions: Option<Arc<dyn Functions>>,
+    /// Give drivers copies of launches that are overwritten after the call: a driver that reads
+    /// them later is wrong, and is seen to be. For tests of drivers.
+    pub lends: bool,
 }
 
 impl Default for RunOptions {
@@ -66,6 +69,7 @@ impl Default for RunOptions {
             spill_dir: None,
             wipe: false,
             functions: None,
+            lends: false,
         }
     }
 }
@@ -520,7 +524,7 @@ impl Way<'_> {
             table,
             workers: self.workers,
             outside: self.outside,
-            flow: flow.map(|flow| flow.submitting(by_segments)),
+            flow: flow.map(|flow| flow.submitting(by_segments).lending(options.lends)),
             at: 0,
             clock,
         };

@@ -9,6 +9,7 @@ pub mod function;
 pub mod hosts;
 pub mod in_order;
 pub mod launch;
+pub mod lent;
 pub mod pool;
 pub mod results;
 mod segments;
