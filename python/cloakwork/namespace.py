@@ -194,6 +194,7 @@ from cloakwork.fields import *  # noqa: F403
 from cloakwork.modular import Modulus, intt, mod, ntt
 from cloakwork.modular.residues import Residues
 from cloakwork.programs.batches import Slot, batch, execute_batch
+from cloakwork.programs.coverage import Coverage, OpCoverage, Transfers
 from cloakwork.programs.loading import load
 from cloakwork.programs.options import RunOptions
 from cloakwork.programs.program import Program
@@ -215,6 +216,7 @@ from cloakwork.random.simulation import rand, randn
 from cloakwork.tensors.conversion import asarray, tensor
 
 __all__ = [
+    "Coverage",
     "DType",
     "DeviceInfo",
     "Finding",
@@ -226,6 +228,7 @@ __all__ = [
     "Modulus",
     "MovedStep",
     "NamespaceInfo",
+    "OpCoverage",
     "OpUse",
     "PassResult",
     "Program",
@@ -237,6 +240,7 @@ __all__ = [
     "StepRecord",
     "Tensor",
     "Totals",
+    "Transfers",
     "UniqueAll",
     "UniqueCounts",
     "UniqueInverse",

@@ -144,6 +144,10 @@ FILES: dict[tuple[str, str], Row] = {
     ("run", "--verify"): Row("--verify", lambda s: s.compared == (True, False), OF_TRANSCRIPTS),
     ("run", "--bisect"): Row("--bisect", lambda s: s.compared == (False, True), OF_TRANSCRIPTS),
     ("run", "--device"): Row("--device gpu:9", lambda s: s.status == 2 and "gpu:9" in s.err),
+    ("run", "--no-fallback"): Row(
+        "--no-fallback --device sim:0 --json",
+        lambda s: "host" not in s.facts["report"]["coverage"]["runs"],
+    ),
     ("run", "--threads"): Row(
         "--threads 2 --json", lambda s: ran("threads", 2)(s) and s.facts["report"]["threads"] == 2
     ),
@@ -169,6 +173,9 @@ FILES: dict[tuple[str, str], Row] = {
     ("check", "--json"): Row("--json", lambda s: isinstance(s.facts, list)),
     ("inspect", "--threads"): Row("--threads 2 --json", lambda s: s.facts["threads"] == 2),
     ("inspect", "--device"): Row("--device sim:0 --plan", lambda s: "sim:0@" in s.out),
+    ("inspect", "--no-fallback"): Row(
+        "--no-fallback --device sim:0 --json", lambda s: "host" not in s.facts["on_device"]["runs"]
+    ),
     ("inspect", "--plan"): Row("--plan", lambda s: "arena" in s.out),
     ("inspect", "--passes"): Row("--passes", lambda s: "; common-subexpressions: " in s.out),
     ("inspect", "--generation"): Row(

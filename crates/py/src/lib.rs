@@ -11,6 +11,7 @@ mod circom;
 mod conformance;
 mod contents;
 mod copies;
+mod coverage;
 mod device;
 mod dlpack;
 mod drivers;
@@ -61,6 +62,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(buffer::import_buffer, module)?)?;
     module.add_function(wrap_pyfunction!(copies::rebuild, module)?)?;
     module.add_function(wrap_pyfunction!(index::take, module)?)?;
+    module.add_function(wrap_pyfunction!(coverage::of_program, module)?)?;
     module.add_function(wrap_pyfunction!(device::devices, module)?)?;
     module.add_function(wrap_pyfunction!(machine::machine, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::load_driver, module)?)?;

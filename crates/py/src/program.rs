@@ -148,6 +148,7 @@ impl Program {
             memory_budget_bytes: target.budget.total,
             device_budgets: target.budget.devices.clone(),
             optimize: target.optimize,
+            fallback: target.fallback,
             device: target.device,
             ..Options::new(*isa, target.threads)
         };
@@ -171,6 +172,7 @@ impl Program {
             device: device::named(device)?,
             budget: Budget::default(),
             optimize,
+            fallback: true,
         };
         self.plan(py, target)
     }
@@ -467,7 +469,8 @@ impl Program {
 
     /// What a run needs, in words and as bytes at its peak, and the bytes of its constants.
     #[pyo3(signature = (threads=None, memory_budget=None, device_budgets=None, optimize=true,
-                        device=device::CPU))]
+                        device=device::CPU, fallback=true))]
+    #[expect(clippy::too_many_arguments, reason = "one a keyword")]
     fn memory(
         &self,
         py: Python<'_>,
@@ -476,12 +479,14 @@ impl Program {
         device_budgets: Option<BTreeMap<String, u64>>,
         optimize: bool,
         device: &str,
+        fallback: bool,
     ) -> PyResult<(String, u64, u64)> {
         let target = Target {
             threads: device::threads(threads)?,
             device: device::named(device)?,
             budget: Budget::new(memory_budget, device_budgets)?,
             optimize,
+            fallback,
         };
         let plan = self.plan(py, target)?;
         let memory = &plan.memory;
@@ -517,7 +522,7 @@ impl Program {
     #[pyo3(signature = (inputs, *, device="cpu", threads=None, memory_budget=None,
                         device_budgets=None, verify=false, profile=true, bisect=false,
                         progress=None, schedule_seed=None, spill_dir=None, functions=None,
-                        optimize=true))]
+                        optimize=true, fallback=true))]
     #[expect(clippy::too_many_arguments, reason = "one a keyword")]
     fn run(
         &self,
@@ -535,6 +540,7 @@ impl Program {
         spill_dir: Option<PathBuf>,
         functions: Option<Vec<(String, Py<PyAny>)>>,
         optimize: bool,
+        fallback: bool,
     ) -> PyResult<Run> {
         let device = device::named(device)?;
         let threads = device::threads(threads)?;
@@ -552,6 +558,7 @@ impl Program {
             functions: functions.unwrap_or_default(),
             secret: given.iter().any(Inner::is_secret),
             optimize,
+            no_fallback: !fallback,
             device,
         };
         Run::start(py, self, &inputs, settings)

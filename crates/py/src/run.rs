@@ -10,8 +10,8 @@ use cloakwork_formats::files::{Access, save_with};
 use cloakwork_ir::{Device, HostTensor};
 use cloakwork_plan::Plan;
 use cloakwork_run::{
-    Bisection, Functions, Inputs, Mismatch, Outcome, Output, Progress, RunOptions, bisect, eager,
-    is_wiping, profile, totals,
+    Bisection, Functions, Inputs, Mismatch, Outcome, Output, Progress, RunOptions, bisect,
+    coverage, eager, is_wiping, profile, totals,
 };
 use pyo3::prelude::*;
 use std::path::PathBuf;
@@ -43,6 +43,8 @@ pub struct Settings {
     /// Let passes clean the program first; a run that may look for a wrong op runs the steps that
     /// the program has.
     pub optimize: bool,
+    /// Refuse to run steps on the host that are wanted on a device.
+    pub no_fallback: bool,
     /// Where the program computes, if it names no device itself.
     pub device: Device,
 }
@@ -91,6 +93,7 @@ fn target(settings: &Settings) -> Target {
         device: settings.device,
         budget: settings.memory_budget.clone(),
         optimize: settings.optimize && !settings.bisect,
+        fallback: !settings.no_fallback,
     }
 }
 
@@ -286,6 +289,13 @@ impl Run {
     fn report(&self, py: Python<'_>) -> PyResult<String> {
         unlocked(py, || {
             totals::summary(&self.plan, &self.outcome).to_string()
+        })
+    }
+
+    /// How the steps of the program ran, with the transfers of those on the host: JSON.
+    fn coverage(&self, py: Python<'_>) -> PyResult<String> {
+        unlocked(py, || {
+            coverage::table(&self.plan, Some(&self.outcome)).to_string()
         })
     }
 

@@ -41,6 +41,8 @@ pub struct Target {
     pub budget: Budget,
     /// Whether passes clean the program first.
     pub optimize: bool,
+    /// Whether steps may run on the host instead of the device.
+    pub fallback: bool,
 }
 
 /// The effect of a pass on a program: its name, what it does, calls removed of each op, the text.

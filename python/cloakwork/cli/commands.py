@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import typer
 
@@ -57,6 +57,13 @@ Passes = Annotated[
         help="Apply passes first; --bisect runs the program as written.",
     ),
 ]
+NoFallback = Annotated[
+    bool,
+    typer.Option(
+        "--no-fallback",
+        help="Refuse, with the list, if steps would run on the host instead of the device.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _ALL_OPS_RIGHT = "no op is wrong ({held}): it is the expected value in the file, or the data"
@@ -98,6 +105,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         ),
     ] = False,
     device: Annotated[str, typer.Option(help="Where to run; see `cloakwork devices`.")] = "cpu",
+    no_fallback: NoFallback = False,
     threads: Threads = None,
     memory_budget: MemoryBudget = None,
     spill_dir: SpillDir = None,
@@ -141,7 +149,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         options: RunOptions = {
             "device": device, "threads": threads, "memory_budget": memory_budget,
             "profile": profile or True, "schedule_seed": schedule_seed, "spill_dir": spill_dir,
-            "optimize": passes,
+            "optimize": passes, "fallback": not no_fallback,
         }  # fmt: skip
         with Bar("running") as progress:
             options["progress"] = progress
@@ -211,6 +219,7 @@ def inspect(  # noqa: PLR0913, PLR0917 (one parameter an option)
     device: Annotated[
         str | None, typer.Option(help="Plan for it; see `cloakwork devices`. Default: cpu.")
     ] = None,
+    no_fallback: NoFallback = False,
     threads: Threads = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print every kernel call.")] = False,
     passes: Annotated[
@@ -229,18 +238,20 @@ def inspect(  # noqa: PLR0913, PLR0917 (one parameter an option)
         if circuits.kind(file) is not None:
             other = {
                 "--plan": plan, "--passes": passes, "--threads": threads,
-                "--generation": generation, "--device": device,
+                "--generation": generation, "--device": device, "--no-fallback": no_fallback,
             }  # fmt: skip
             status = circuits.inspect(file, other, as_json)
         else:
             program = programs.load(file, generation)
             if passes:
-                others = {"--plan": plan, "--threads": threads, "--device": device}
+                others = {
+                    "--plan": plan, "--threads": threads, "--device": device,
+                    "--no-fallback": no_fallback,
+                }  # fmt: skip
                 _inspect_passes(program, others, as_json)
             else:
-                _inspect_program(
-                    program, (threads, "cpu" if device is None else device), plan, as_json
-                )
+                target = _Target(threads, "cpu" if device is None else device, not no_fallback)
+                _inspect_program(program, target, plan, as_json)
     raise typer.Exit(status)
 
 
@@ -258,19 +269,25 @@ def _inspect_passes(program: Runnable, others: Mapping[str, object], as_json: bo
             print(result.text)
 
 
-def _inspect_program(
-    program: Runnable, target: tuple[int | None, str], plan: bool, as_json: bool
-) -> None:
-    threads, device = target
+class _Target(NamedTuple):
+    threads: int | None
+    device: str
+    fallback: bool
+
+
+def _inspect_program(program: Runnable, target: _Target, plan: bool, as_json: bool) -> None:
+    threads, device, fallback = target
+    coverage = program.coverage(device=device, threads=threads, fallback=fallback)
     if plan:
         text = program.plan_text(threads=threads, device=device)
         print(json.dumps({"plan": text.splitlines()}, indent=2) if as_json else text, end="\n")
         return
     found = program.inspect(threads=threads, device=device)
     if as_json:
-        print(json.dumps(found.to_json(), indent=2))
+        print(json.dumps({**found.to_json(), "on_device": coverage.to_json()}, indent=2))
     else:
         show.inspection(found, show.console())
+        show.coverage(coverage, show.console())
 
 
 @app.command(cls=Command)

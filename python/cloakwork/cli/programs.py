@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
@@ -134,11 +135,16 @@ def run(
     **options: Unpack[RunOptions],
 ) -> Done:  # fmt: skip
     """Print the memory that a run needs, and run; inputs and options are the library's."""
-    threads, budget = options.get("threads"), options.get("memory_budget")
-    optimize = options.get("optimize", True) and not comparison.bisect
-    device = options.get("device", "cpu")
+    memory = partial(
+        say_memory,
+        threads=options.get("threads"),
+        memory_budget=options.get("memory_budget"),
+        optimize=options.get("optimize", True) and not comparison.bisect,
+        device=options.get("device", "cpu"),
+        fallback=options.get("fallback", True),
+    )
     if isinstance(program, Transcript) and not inputs:
-        say_memory(program, threads, budget, optimize=optimize, device=device)
+        memory(program)
         result = program.run(verify=comparison.verify, bisect=comparison.bisect, **options)
         compared = comparison.verify or comparison.bisect
         return Done(
@@ -152,10 +158,10 @@ def run(
         program = program.to_program(list(inputs))
     if isinstance(program, Program):
         program, left = program.prepared(inputs)
-        say_memory(program, threads, budget, optimize=optimize, device=device)
+        memory(program)
         result = program.run(left, **options)
         return Done(result.named, result.report)
     program.validate()
-    say_memory(program, threads, budget, optimize=optimize, device=device)
+    memory(program)
     outcome = program.run(inputs, **options)
     return Done(outcome.outputs, outcome.report, outcome.printed)

@@ -13,12 +13,15 @@ from rich.text import Text
 from cloakwork.cli.words import count, shown
 from cloakwork.device.drivers import Driver
 from cloakwork.device.machine import Gpu, GpuDriver, Machine, NumaNode
+from cloakwork.programs.coverage import Coverage, Transfers
 from cloakwork.programs.report import Inspection, Report
 
 errors = Console(stderr=True)
 
 # The terminal width from which a table shows kernels, whose names are long.
 _ROOM_FOR_KERNELS = 110
+# Steps that a report lists one by one.
+_STEPS_SHOWN = 20
 
 
 def console() -> Console:
@@ -81,8 +84,37 @@ def report(done: Report, out: Console) -> None:
     )
     if done.elsewhere:
         out.print(f"{count(len(done.elsewhere), 'step')} on the host instead of a device:")
-    for moved in done.elsewhere:
+    for moved in done.elsewhere[:_STEPS_SHOWN]:
         out.print(f"  step {moved.step}: {moved.op} {moved.why}", markup=False)
+    if len(done.elsewhere) > _STEPS_SHOWN:
+        out.print(f"  and {len(done.elsewhere) - _STEPS_SHOWN} more: the table counts them all")
+    coverage(done.coverage, out)
+
+
+def coverage(found: Coverage, out: Console) -> None:
+    """How the steps run on a device of its own, by op; nothing of the processor's own steps."""
+    if found.device == "cpu" and not found.runs.keys() & {"host", "expansion"}:
+        return
+    table = _table("op", f"on {found.device}", "steps>", "transfers>", "bytes>", "time>")
+    for row in found.ops:
+        if row.runs == "no kernel":
+            continue
+        how = " ".join([row.runs, *(["into", ", ".join(row.into)] if row.into else [])])
+        _add(table, row.op, row.why or how, str(row.steps), *_moved(row.transfers))
+    out.print(table)
+    runs = ", ".join(f"{steps} {how}" for how, steps in found.runs.items())
+    out.print(f"{count(found.steps, 'step')} for {found.device}: {runs}", markup=False)
+
+
+def _moved(transfers: Transfers) -> list[str]:
+    """Cells of a table: measured times where there are some, else estimates."""
+    if not transfers.count:
+        return ["", "", ""]
+    measured = transfers.measured_seconds
+    time = (
+        f"about {_seconds(transfers.estimated_seconds)}" if measured is None else _seconds(measured)
+    )
+    return [str(transfers.count), amount(transfers.bytes), time]
 
 
 def devices(rows: list[dict[str, Any]], out: Console) -> None:

@@ -46,10 +46,15 @@ def say_memory(
     *,
     optimize: bool = True,
     device: str = "cpu",
+    fallback: bool = True,
 ) -> None:
     """Print the memory of a run; MemoryBudgetError if it exceeds the budget."""
     memory, _ = program.memory(
-        threads=threads, memory_budget=memory_budget, optimize=optimize, device=device
+        threads=threads,
+        memory_budget=memory_budget,
+        optimize=optimize,
+        device=device,
+        fallback=fallback,
     )
     say(f"memory: {memory}")
 

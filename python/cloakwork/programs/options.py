@@ -33,6 +33,9 @@ class RunOptions(TypedDict, total=False):
 
     device          "cpu", or for programs that name no device themselves "sim:0": a simulated
                     device with memory of its own (docs/adding-a-device.md)
+    fallback        False: FallbackError, before anything runs, if a step would run on the host
+                    instead of the device; it names all of them.  By default such steps run on the
+                    host, with transfers; `report.coverage` says which, and why
     threads         None: CLOAKWORK_THREADS, or one per core; never changes a result
     memory_budget   bytes, or text such as "2GiB".  If the peak exceeds it, tensors with a distant
                     next use are spilled to a file; if that is not enough, the run is refused.
@@ -52,6 +55,7 @@ class RunOptions(TypedDict, total=False):
     """
 
     device: str
+    fallback: bool
     threads: int | None
     memory_budget: Budget
     profile: bool | str | PathLike[str]

@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 from cloakwork import _core
 from cloakwork.errors import ParamError
 from cloakwork.lazy import public
+from cloakwork.programs.coverage import Coverage
 
 # How many steps of a report are fetched at a time.
 _STEPS_AT_ONCE = 4096
@@ -189,6 +190,11 @@ class Report:
         """The planned peak of the run in bytes."""
         return self.memory["peak_bytes"]
 
+    @property
+    def coverage(self) -> Coverage:
+        """How each step ran: on the device, by an expansion, or on the host, and why."""
+        return Coverage.of(self._run.coverage())
+
     def steps(self) -> Iterator[StepRecord]:
         """Every planned step, fetched on demand."""
         for start in range(0, self.planned_steps, _STEPS_AT_ONCE):
@@ -205,6 +211,7 @@ class Report:
             "planned_steps": self.planned_steps,
             "memory": self.memory,
             "elsewhere": [asdict(moved) for moved in self.elsewhere],
+            "coverage": self.coverage.to_json(),
             "ops": [asdict(totals) for totals in self.ops],
             "segments": [asdict(totals) for totals in self.segments],
         }

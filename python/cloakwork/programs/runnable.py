@@ -10,6 +10,7 @@ from typing import Any
 from cloakwork import _core, files
 from cloakwork.device.drivers import device_name
 from cloakwork.errors import ParamError
+from cloakwork.programs.coverage import Coverage
 from cloakwork.programs.options import (
     Budget,
     RunOptions,
@@ -73,6 +74,20 @@ class Runnable:
         """The program's parts and the needs of a run; ProgramError if it has errors."""
         return Inspection.of(self._core.inspect(threads, optimize, device))
 
+    def coverage(
+        self,
+        *,
+        device: str,
+        threads: int | None = None,
+        optimize: bool = True,
+        fallback: bool = True,
+    ) -> Coverage:
+        """How each step will run on a device: there, by an expansion, or on the host, and why.
+
+        fallback   False: FallbackError names all steps that would run on the host
+        """
+        return Coverage.of(_core.coverage(self._core, device, threads, optimize, fallback))
+
     def passes(self) -> list[PassResult]:
         """The program as written, then what each pass makes of it, in order."""
         text, passes = self._core.passes()
@@ -88,6 +103,7 @@ class Runnable:
         memory_budget: Budget = None,
         optimize: bool = True,
         device: str = "cpu",
+        fallback: bool = True,
     ) -> tuple[str, int]:
         """The memory of a run on a device, as text and as its peak in bytes.
 
@@ -96,7 +112,7 @@ class Runnable:
         exceeds the budget, too.
         """
         total, devices = self._budgets(memory_budget, device)
-        return self._core.memory(threads, total, devices, optimize, device)[:2]
+        return self._core.memory(threads, total, devices, optimize, device, fallback)[:2]
 
     def _budgets(
         self, budget: Budget, device: str = "cpu"
@@ -169,6 +185,7 @@ class Runnable:
             spill_dir=options.get("spill_dir"),
             functions=list(functions),
             optimize=options.get("optimize", True),
+            fallback=options.get("fallback", True),
         )
         if profile is not None:
             run.write_profile(fspath(profile))

@@ -1,0 +1,81 @@
+"""How the steps of a program run on a device: there, by an expansion, or on the host, and why."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Self
+
+from cloakwork.lazy import public
+
+How = Literal["device", "expansion", "host", "no kernel", "removed"]
+
+
+@public("cloakwork")
+@dataclass(frozen=True)
+class Transfers:
+    """Transfers that steps on the host cause: down for their operands, up for their results.
+
+    estimated_seconds   by the rates that the driver states
+    measured_seconds    of a run that was profiled, else None
+    """
+
+    count: int
+    bytes: int
+    estimated_seconds: float
+    measured_seconds: float | None
+
+
+@public("cloakwork")
+@dataclass(frozen=True)
+class OpCoverage:
+    """The steps of one op that run alike.
+
+    runs        "device": by the kernel for the op.  "expansion": by kernels for smaller ops.
+                "host": on the host.  "no kernel": a view, an allocation, a transfer of the
+                program's own, or a user function.  "removed": passes removed the step
+    device      the device that is wanted for them
+    into        the smaller ops
+    why         the reason for the host
+    """
+
+    op: str
+    steps: int
+    runs: How
+    device: str | None
+    into: list[str] | None
+    why: str | None
+    transfers: Transfers
+
+
+@public("cloakwork")
+@dataclass(frozen=True)
+class Coverage:
+    """How all steps of a program run: every step that calls an op is in one row.
+
+    steps   how many there are
+    runs    the same by how they run
+    """
+
+    device: str
+    steps: int
+    runs: dict[How, int]
+    transfers: Transfers
+    ops: list[OpCoverage]
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read the engine's JSON."""
+        facts = json.loads(text)
+        rows = [{**row, "transfers": Transfers(**row["transfers"])} for row in facts.pop("ops")]
+        transfers = Transfers(**facts.pop("transfers"))
+        return cls(**facts, transfers=transfers, ops=[OpCoverage(**row) for row in rows])
+
+    @property
+    def on_host(self) -> list[OpCoverage]:
+        """The ops that run on the host instead of the device."""
+        return [row for row in self.ops if row.runs == "host"]
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything as JSON's types."""
+        return asdict(self)
