@@ -198,7 +198,7 @@ def conform(
     seed: int,
     ops: set[str],
     rounds: int,
-    budget_seconds: float,
+    seconds: float,
     speed: bool,
     progress: Callable[[int, int, int, str | None], object] | None = None,
 ) -> str: ...

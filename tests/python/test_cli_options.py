@@ -189,6 +189,24 @@ FILES: dict[tuple[str, str], Row] = {
         "--keep copy", lambda s: (s.folder / "converted.json").is_file(), OF_TRANSCRIPTS
     ),
     ("inspect", "--json"): Row("--json", lambda s: s.facts["steps"] > 0),
+    ("diff", "--device"): Row("--device sim:0", lambda s: s.status == 0 and "equal" in s.out),
+    ("diff", "--reference"): Row(
+        "--device cpu --reference sim:0 --json", lambda s: s.facts["reference"] == "sim:0"
+    ),
+    ("diff", "--input"): Row(
+        "--device sim:0 --input nothing={}/x.npy",
+        lambda s: s.status == 2 and "inputs: got nothing" in s.err,
+    ),
+    ("diff", "--repeat"): Row(
+        "--device sim:0 --repeat 0", lambda s: s.status == 2 and "repeat: got 0" in s.err
+    ),
+    ("diff", "--dump"): Row(
+        "--device sim:0 --dump {}/d.cw", lambda s: s.status == 0 and "not written" in s.err
+    ),
+    ("diff", "--threads"): Row(
+        "--device sim:0 --threads 0", lambda s: s.status == 2 and "threads: got 0" in s.err
+    ),
+    ("diff", "--json"): Row("--device sim:0 --json", lambda s: s.facts["difference"] is None),
 }
 
 
@@ -217,7 +235,7 @@ def test_every_option_that_is_declared_has_a_row() -> None:
 def _of(command: str, file: Path) -> list[str]:
     inputs = file.parent / "x.npy"
     np.save(inputs, X)
-    needs = command == "run" and file.stem not in {"t"}
+    needs = command in {"run", "diff"} and file.stem not in {"t"}
     if command == "convert":
         form = "json" if file.stem in {"t", "p"} else "cwk"
         return [command, str(file), str(file.parent / f"converted.{form}")]
@@ -296,7 +314,24 @@ class Spy:
 
 # Commands with files of their own: the called function, and a command line with an option's value.
 PROVE = "prove key.zkey w.wtns"
+CONFORM = "conform sim:0 --json --quick --ops modsum --seconds 0.3"
 OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
+    ("conform", "--seed"): (None, "", f"{CONFORM} --seed 7", lambda facts: facts["seed"] == 7),
+    ("conform", "--ops"): (None, "", CONFORM, lambda facts: len(facts["ops"]) == 1),
+    ("conform", "--quick"): (None, "", CONFORM, lambda facts: facts["rounds"] <= 10),
+    ("conform", "--seconds"): (
+        None,
+        "",
+        "conform sim:0 --json --seconds 0.01",
+        lambda facts: facts["is_cut"],
+    ),
+    ("conform", "--json"): (None, "", CONFORM, lambda facts: facts["passed"]),
+    ("conform", "--junit"): (
+        None,
+        "",
+        f"{CONFORM} --junit new",
+        lambda facts: "testcase" in Path("new").read_text(),
+    ),
     ("setup", "--out"): (setting, "setup", "setup c.r1cs -o new", Path("new")),
     ("setup", "--vkey"): (setting, "setup", "setup c.r1cs -o new --vkey v", Path("v")),
     ("prove", "--out"): (groth16, "prove", f"{PROVE} -o new", Path("new")),
@@ -332,12 +367,13 @@ def test_an_option_reaches_what_it_is_for(
     words = line.split()
     if not plainly:
         monkeypatch.setattr(plain, "COMMANDS", {})
+    monkeypatch.chdir(tmp_path)
     if place is None:
         assert main(words) == 0
-        assert json.loads(capsys.readouterr().out)
+        facts = json.loads(capsys.readouterr().out)
+        assert value(facts) if callable(value) else facts
         return
     spy = Spy()
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(place, name, spy)
     # A proof's steps before and after it; saves are recorded too.
     monkeypatch.setattr(zk_files, "read_zkey", spy)

@@ -133,7 +133,7 @@ pub fn diff(
 
 /// Holds a device to the references of all ops that it claims: a report.
 #[pyfunction]
-#[pyo3(signature = (device, *, seed, ops, rounds, budget_seconds, speed, progress=None))]
+#[pyo3(signature = (device, *, seed, ops, rounds, seconds, speed, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "one a keyword")]
 pub fn conform(
     py: Python<'_>,
@@ -141,7 +141,7 @@ pub fn conform(
     seed: u64,
     ops: BTreeSet<String>,
     rounds: usize,
-    budget_seconds: f64,
+    seconds: f64,
     speed: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
@@ -162,7 +162,7 @@ pub fn conform(
             seed,
             ops,
             rounds,
-            budget: Duration::try_from_secs_f64(budget_seconds).unwrap_or(Duration::MAX),
+            budget: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
             speed,
             progress: &mut |at| asking.case(at),
         };

@@ -20,6 +20,8 @@ from cloakwork.device.comparison import diff as compare
 from cloakwork.device.conformance import Failure, OpResult, Report, Speed
 from cloakwork.device.conformance import conform as hold
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
 # Names of a line of the summary, failures whose calls are printed, and columns of these.
 _NAMES_SHOWN = 8
 _PROGRAMS_SHOWN = 3
@@ -49,30 +51,29 @@ def conform(  # noqa: PLR0913, PLR0917 (one parameter an option)
         list[str] | None, typer.Option(help="Only these ops: names with commas between them.")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, and 10 seconds.")] = False,
-    budget: Annotated[
-        float | None, typer.Option(help="Seconds after which no case begins; by default 60.")
+    seconds: Annotated[
+        float | None, typer.Option(help="No case begins after so long; by default 60.")
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", help="Write the report as JSON to this file.")
-    ] = None,
+    as_json: AsJson = False,
     junit: Annotated[
         Path | None, typer.Option(help="Write the report as JUnit's XML to this file.")
     ] = None,
 ) -> None:
     """Hold every op and kernel that a device claims to the slow references; exit 1 if one fails."""
     with in_words(context.obj):
-        files.claim([json_file, junit], [])
+        files.claim([junit], [])
         names = [name for given in ops or [] for name in given.split(",")]
         with Bar("conform") as bar:
             report = hold(
-                device, seed=seed, ops=names, quick=quick, budget=budget,
+                device, seed=seed, ops=names, quick=quick, seconds=seconds,
                 progress=lambda cases, at, rounds, op: bar(at, rounds),
             )  # fmt: skip
-        if json_file is not None:
-            files.write(str(json_file), json.dumps(report.to_json(), indent=2) + "\n")
         if junit is not None:
             files.write(str(junit), report.to_junit())
-        _show(report, show.console())
+        if as_json:
+            print(json.dumps(report.to_json(), indent=2))
+        else:
+            _show(report, show.console())
     if not report:
         raise typer.Exit(DIFFERS)
 
@@ -97,7 +98,7 @@ def _show(report: Report, out: Console) -> None:
     _say_names("kernels that are never chosen, as others are preferred", report.shadowed, out)
     _say_names("ops of which no call ran on the device", report.unclaimed, out)
     if report.is_cut:
-        text = f"the budget ended after {count(report.rounds, 'complete round')}"
+        text = f"the time was over after {count(report.rounds, 'complete round')}"
         out.print(text, markup=False)
     out.print(str(report), markup=False, soft_wrap=True)
 
@@ -155,7 +156,7 @@ def diff(  # noqa: PLR0913, PLR0917 (one parameter an option)
         typer.Option(help="Write the wrong step with its operands: .json, .cwk or .cw."),
     ] = None,
     threads: Threads = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the first step of a program whose result differs between two devices; exit 1 if one."""
     with in_words(context.obj):

@@ -95,7 +95,7 @@ class Report:
     unclaimed   ops of which no call ran on the device
     unreached   the device's kernels that no call reached
     shadowed    its kernels that are never chosen: others for the same types are preferred
-    rounds      completed; `is_cut` says that the budget ended before the last one
+    rounds      completed; `is_cut` says that the time was over before the last one
     """
 
     device: str
@@ -176,7 +176,7 @@ def conform(
     seed: int | None = None,
     ops: Collection[str] = (),
     quick: bool = False,
-    budget: float | None = None,
+    seconds: float | None = None,
     speed: bool = True,
     progress: Callable[[int, int, int, str | None], object] | None = None,
 ) -> Report:
@@ -186,7 +186,7 @@ def conform(
     seed       all calls follow from it; by default a random one, which the report has
     ops        these ops; by default all
     quick      fewer rounds, and 10 seconds
-    budget     seconds after which no case begins: 60 by default
+    seconds    no case begins after so long: 60 by default
     speed      whether to time calls, too; that takes at most half as long again
     progress   called with the number of cases, the round, the rounds, and the next op
 
@@ -201,17 +201,17 @@ def conform(
     >>> bool(report), [op.op for op in report.ops]
     (True, ['modmul', 'sort'])
     """
-    rounds, seconds = _QUICK if quick else _ALL
-    seconds = seconds if budget is None else budget
+    rounds, usual = _QUICK if quick else _ALL
+    seconds = usual if seconds is None else seconds
     if not (math.isfinite(seconds) and seconds > 0):
-        raise ParamError("budget", budget, "seconds, more than 0")
+        raise ParamError("seconds", seconds, "more than 0")
     chosen = secrets.randbits(32) if seed is None else seed
     if not 0 <= chosen < _SEEDS:
         raise ParamError("seed", seed, "a number below 2^64")
     if isinstance(ops, str):
         raise ParamError("ops", ops, "a collection of names of ops")
     text = _core.conform(
-        device, seed=chosen, ops=set(ops), rounds=rounds, budget_seconds=seconds,
+        device, seed=chosen, ops=set(ops), rounds=rounds, seconds=seconds,
         speed=speed, progress=progress,
     )  # fmt: skip
     return _report(device, chosen, json.loads(text))

@@ -38,11 +38,11 @@ impl Lent {
             ..*launch
         };
         let done = call(&given);
-        // No work, on the result alone: a late reader leaves all memory as it is, or the result
-        // of its launch wrong.
+        // No work, or the result in place of the first operand: a late reader gets a result wrong,
+        // and finds no address, modulus or index that it must not use.
         copy.numbers.iter_mut().for_each(|numbers| numbers.fill(0));
-        if let Some(&result) = operands.first() {
-            copy.data.fill(result);
+        if let [result, first, ..] = &mut copy.data[..] {
+            *first = *result;
         }
         self.0.push(copy);
         done
