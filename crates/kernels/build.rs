@@ -2,13 +2,17 @@
 //!
 //! `CLOAKWORK_SKIP_CPP=1` compiles nothing: `cargo check` links nothing, so it needs no library.
 //! It takes a target directory of its own, so that builds do not take its result.
+//!
+//! The fatbins of the CUDA kernels (`dev.py cuda`) are embedded where they fit the sources.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 /// What serves every instruction set.
 const COMMON: &[&str] = &[
     "kernels/table.cc",
     "kernels/check.cc",
+    "../cuda/table.cc",
     "kernels/contents/prepare.cc",
     "kernels/curve/prepare.cc",
     "kernels/gadget/prepare.cc",
@@ -80,9 +84,15 @@ const X86: [Set; 3] = [
 /// The portable kernels have no flags, and the same rules.
 const PORTABLE: Set = ("portable", &FAMILIES, &[]);
 
-fn main() {
+fn main() -> io::Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../csrc");
-    println!("cargo:rerun-if-changed={}", root.display());
+    let repository = root.join("..");
+    for folder in CUDA_SOURCES {
+        println!(
+            "cargo:rerun-if-changed={}",
+            repository.join(folder).display()
+        );
+    }
     let is_compiled = is_compiled();
     let architecture = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     let sets = if architecture == "x86_64" {
@@ -105,7 +115,9 @@ fn main() {
     }
     // The last library named is searched last: the table refers to all the others.
     let mut common = build(&root);
+    common.include(&repository);
     common.files(COMMON.iter().map(|file| root.join(file)));
+    common.file(cuda_modules(&repository)?);
     let compiler = common.get_compiler().path().display().to_string();
     if is_compiled {
         common.compile("cloakwork_kernels_common");
@@ -118,6 +130,95 @@ fn main() {
         .collect();
     println!("cargo:rustc-env=CLOAKWORK_ISA_SOURCES={}", lines.join(";"));
     println!("cargo:rustc-env=CLOAKWORK_CXX={compiler}");
+    Ok(())
+}
+
+/// Folders from which fatbins are made.
+const CUDA_SOURCES: [&str; 2] = ["csrc", "cuda"];
+
+/// The source of `cw_cuda_module`, with the fatbins of `target/cuda` if they are of these sources.
+fn cuda_modules(repository: &Path) -> io::Result<PathBuf> {
+    let folder = repository.join("target/cuda");
+    println!("cargo:rerun-if-changed={}", folder.join("digest").display());
+    let mut files = String::new();
+    let mut names = String::new();
+    for (number, path) in fatbins(repository, &folder)?.iter().enumerate() {
+        let (path, name) = (
+            path.display(),
+            path.file_stem().unwrap_or_default().display(),
+        );
+        files += &format!("CW_FATBIN({number}, \"{path}\")\n");
+        names += &format!("  CW_FATBIN_NAMED({number}, \"{name}\")\n");
+    }
+    let source = format!(
+        "#include \"cuda/modules.h\"\n{files}\
+         extern \"C\" const void* cw_cuda_module(const char* name, uint64_t* bytes) {{\n{names}  \
+         (void)name;\n  *bytes = 0;\n  return nullptr;\n}}\n"
+    );
+    let out = std::env::var_os("OUT_DIR").unwrap_or_default();
+    let path = Path::new(&out).join("cuda_modules.cc");
+    std::fs::write(&path, source)?;
+    Ok(path)
+}
+
+/// The fatbins in `folder`, if its digest is that of the sources. Only Linux has CUDA drivers.
+fn fatbins(repository: &Path, folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_linux = std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux");
+    let Ok(written) = std::fs::read_to_string(folder.join("digest")) else {
+        return Ok(Vec::new());
+    };
+    if !is_linux {
+        return Ok(Vec::new());
+    }
+    if written != sources_digest(repository)? {
+        println!(
+            "cargo:warning=no CUDA kernels: those in target/cuda are of other sources; \
+             `python3 dev.py cuda` makes them"
+        );
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == "fatbin") {
+            found.push(path.canonicalize()?);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// FNV-1a of the sources' paths and contents; `scripts/dev/cuda.py` computes the same.
+fn sources_digest(repository: &Path) -> io::Result<String> {
+    let mut files = Vec::new();
+    for folder in CUDA_SOURCES {
+        list_files(&repository.join(folder), folder, &mut files)?;
+    }
+    files.sort();
+    let mut value = 0xcbf2_9ce4_8422_2325_u64;
+    for (name, path) in files {
+        for byte in name.into_bytes().into_iter().chain(std::fs::read(path)?) {
+            value = (value ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+    Ok(format!("{value:016x}"))
+}
+
+/// Adds the files below a folder: their names from the root of the repository, and their paths.
+fn list_files(folder: &Path, name: &str, files: &mut Vec<(String, PathBuf)>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, name) = (
+            entry.path(),
+            format!("{name}/{}", entry.file_name().display()),
+        );
+        if path.is_dir() {
+            list_files(&path, &name, files)?;
+        } else {
+            files.push((name, path));
+        }
+    }
+    Ok(())
 }
 
 /// Whether something will be linked. Not by clippy either, whose build cargo keeps apart.

@@ -10,11 +10,18 @@
 
 #include "cloakwork/kernel.h"
 
-// Instrumented code is several times as large: inlined everywhere, it takes hours to compile.
-#if defined(__SANITIZE_ADDRESS__)
+// Instrumented code is several times as large: inlined everywhere, it takes hours to compile. For
+// GPUs the compiler decides.
+#if defined(__SANITIZE_ADDRESS__) || defined(CW_CUDA)
 #define CW_INLINE inline
 #else
 #define CW_INLINE inline __attribute__((always_inline))
+#endif
+// Large functions with many callers. A kernel of a GPU that is not tuned has one copy of them.
+#if defined(CW_CUDA_UNITS)
+#define CW_LARGE inline __attribute__((noinline))
+#else
+#define CW_LARGE CW_INLINE
 #endif
 
 namespace cw {

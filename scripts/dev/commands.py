@@ -9,7 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.dev import glibc
+from scripts.dev import cuda as kernels
+from scripts.dev import cuda_shim, glibc
 from scripts.dev import matrix as matrices
 from scripts.dev import sanitize as sanitizers
 from scripts.dev.console import INTERRUPTED, ROOT, DevError, Words, call, call_or_fail, say
@@ -180,6 +181,17 @@ def matrix(args: Args) -> int:
     return matrices.run(args)
 
 
+def cuda(args: Args) -> int:
+    """Compile the CUDA kernels, all or those named; `cuda check` runs them on this processor."""
+    if list(args) == ["check"]:
+        ensure_built()
+        cuda_shim.check()
+    else:
+        kernels.build(args)
+        say("cuda: `dev.py setup` and `dev.py wheel` embed them")
+    return 0
+
+
 def wheel(args: Args) -> int:
     """Build the wheel with full optimisation into dist/, for glibc 2.28 and newer."""
     ensure_environment()
@@ -206,7 +218,9 @@ class Command:
         return (self.run.__doc__ or "").strip().splitlines()[0]
 
 
-_FUNCTIONS = (demo, test, setup, shell, check, fix, gen, bench, fuzz, sanitize, matrix, wheel)
+_FUNCTIONS = (
+    demo, test, setup, shell, check, fix, gen, bench, fuzz, sanitize, matrix, cuda, wheel,
+)  # fmt: skip
 COMMANDS = tuple(Command(function.__name__, function) for function in _FUNCTIONS)
 
 

@@ -1,8 +1,9 @@
-// The C table between the CUDA driver, which is host code, and the CUDA kernels of a fatbin.
+// The C table between the CUDA driver, which is host code, and the CUDA kernels of fatbins.
 //
-// A row is a kernel row as the processor has them, and says how one launch of it becomes a few
+// A row is a kernel row as the processor has them, and plans how one launch of it becomes a few
 // grids. The driver runs these grids in order, one after another, each by the symbol of its
-// __global__ function. Rows, sizes and plans are host code: they need no GPU and no CUDA library.
+// __global__ function in the fatbin of its module. Rows, sizes and plans are host code: they need
+// no GPU and no CUDA library, and builds without fatbins have them too.
 #ifndef CLOAKWORK_CUDA_H_
 #define CLOAKWORK_CUDA_H_
 
@@ -12,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CW_CUDA_ABI 1u
+#define CW_CUDA_ABI 2u
 
 enum {
   CW_CUDA_OPERANDS = 16,  // at most, of a launch
@@ -43,6 +44,7 @@ typedef struct cw_cuda_launch {
 // with the units of the launch, the grid's argument, and the scratch memory of the launch or, for
 // a prepare, the prepared block.
 typedef struct cw_cuda_grid {
+  const char* module;  // name of a fatbin: "ntt"
   const char* symbol;
   uint64_t argument;
   uint32_t blocks[3];     // gridDim
@@ -64,26 +66,31 @@ typedef struct cw_cuda_limits {
   uint64_t scratch_bytes;  // that a driver likes to give to one launch at most
 } cw_cuda_limits;
 
+typedef struct cw_cuda_row cw_cuda_row;
+
 // Plans a launch of so many units, above 0. Of the launch it reads dims, strides and params, and
 // which data are null. A plan keeps to limits->scratch_bytes unless one thread needs more.
-typedef void (*cw_cuda_plan_fn)(const cw_launch* launch, uint64_t units,
+typedef void (*cw_cuda_plan_fn)(const cw_cuda_row* row, const cw_launch* launch, uint64_t units,
                                 const cw_cuda_limits* limits, cw_cuda_plan* plan);
 
-typedef struct cw_cuda_row {
-  // `run` and `prepare` are null; sizes are functions of the host as in every row. `scratch_bytes`
-  // is null: plans say how much. `preference` and `needs` count as for the processor's rows.
+struct cw_cuda_row {
+  // `run` and `prepare` are null; sizes are functions of the host as in every row. Only plans call
+  // `scratch_bytes`, of one thread. `preference` and `needs` count as for the processor's rows.
   cw_kernel_row row;
+  const char* module;            // of both functions
+  const char* function;          // that most plans call
+  const char* prepare_function;  // null without a prepare
   cw_cuda_plan_fn plan;
   // Plans the prepare of a launch (units is 1) as kernel.h describes that launch; its scratch_bytes
-  // is 0: grids write the prepared block. Null for a row that prepares nothing.
+  // is 0: grids write the prepared block. Null without a prepare.
   cw_cuda_plan_fn plan_prepare;
-} cw_cuda_row;
+};
 
-// All rows, and 0 where this build has no CUDA kernels.
+// All rows. A driver offers those whose module its build has.
 const cw_cuda_row* cw_cuda_kernels(uint64_t* count);
 
-// The fatbin of all symbols, for cuModuleLoadData; null where this build has no CUDA kernels.
-const void* cw_cuda_fatbin(uint64_t* bytes);
+// The fatbin of a module by its name, for cuModuleLoadData; null where this build lacks it.
+const void* cw_cuda_module(const char* name, uint64_t* bytes);
 
 // Sizes and offsets of the structs above, for a test that compares them with Rust's mirrors:
 // {abi, sizeof(cw_cuda_launch), offsets..., and so on in the order of this file}.

@@ -9,8 +9,7 @@ namespace cw {
 namespace {
 
 // Points that share an inversion.
-constexpr u64 kPointBlock = 64;
-static_assert(kPointBlock <= kBlock, "blocks of rows hold them");
+constexpr u64 kPointBlock = kBlock < 64 ? kBlock : 64;
 
 // Affine points by one inversion: before[i] is the product of the zzz of finite points before i.
 template <class F>

@@ -4,6 +4,7 @@
 #define CLOAKWORK_KERNELS_ELEMENTWISE_COMPLEX_H_
 
 #include "kernels/elementwise/arithmetic.h"
+#include "kernels/elementwise/c_complex.h"
 
 namespace cw {
 namespace {
@@ -62,26 +63,10 @@ CW_UNARY(Imag, AsIs)
 CW_UNARY(Magnitude, AsIs)
 CW_UNARY(Direction, AsIs)
 
-// C's complex types, as the C library takes and returns them.
-CW_INLINE _Complex float ToC(Complex64 a) {
-  _Complex float c;
-  __real__ c = a.re;
-  __imag__ c = a.im;
-  return c;
-}
-CW_INLINE _Complex double ToC(Complex128 a) {
-  _Complex double c;
-  __real__ c = a.re;
-  __imag__ c = a.im;
-  return c;
-}
-CW_INLINE Complex64 FromC(_Complex float c) { return {__real__ c, __imag__ c}; }
-CW_INLINE Complex128 FromC(_Complex double c) { return {__real__ c, __imag__ c}; }
-
 // exp(x) cos(y) - 1 loses all bits near 0; (exp(x) - 1) cos(y) - 2 sin(y / 2)^2 is the same.
 CW_INLINE Complex128 ComplexExpm1(Complex128 a) {
   const bool finite = __builtin_isfinite(a.re) && __builtin_isfinite(a.im);
-  const Complex128 whole = FromC(__builtin_cexp(ToC(a)));
+  const Complex128 whole = CLibrary::exp(a);
   if (!finite || a.re > 1) return {whole.re - 1, whole.im};
   const double half = __builtin_sin(a.im / 2);
   // Adding 0 turns -0 into 0, as the array API requires.
@@ -92,13 +77,13 @@ CW_INLINE Complex128 ComplexExpm1(Complex128 a) {
 // |1 + a|^2 - 1 = re (2 + re) + im^2 keeps the bits that 1 + a drops.
 CW_INLINE Complex128 ComplexLog1p(Complex128 a) {
   const bool near = __builtin_fabs(a.re) < 0.5 && __builtin_fabs(a.im) < 0.5;
-  if (!near) return FromC(__builtin_clog(ToC(Complex128{1 + a.re, a.im})));
+  if (!near) return CLibrary::log(Complex128{1 + a.re, a.im});
   const double beyond = a.re * (2 + a.re) + a.im * a.im;
   return {__builtin_log1p(beyond) / 2, __builtin_atan2(a.im, 1 + a.re)};
 }
 
 CW_INLINE Complex128 ComplexLogTo(Complex128 a, double one_over_log_base) {
-  const Complex128 natural = FromC(__builtin_clog(ToC(a)));
+  const Complex128 natural = CLibrary::log(a);
   return {natural.re * one_over_log_base, natural.im * one_over_log_base};
 }
 
@@ -113,7 +98,7 @@ CW_INLINE Complex128 ComplexPow(Complex128 a, Complex128 b) {
     return b.re < 0 ? ReciprocalOp::Apply(power) : power;
   }
   if (a.re == 0 && a.im == 0 && b.re > 0) return {0, 0};
-  return FromC(__builtin_cpow(ToC(a), ToC(b)));
+  return CLibrary::pow(a, b);
 }
 
 CW_INLINE Complex128 Widen(Complex64 a) { return {a.re, a.im}; }

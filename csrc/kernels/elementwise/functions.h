@@ -10,9 +10,9 @@
 #define CW_REAL_CALL(name)                                                \
   static CW_INLINE float Apply(float a) { return __builtin_##name##f(a); } \
   static CW_INLINE double Apply(double a) { return __builtin_##name(a); }
-#define CW_COMPLEX_CALL(name)                                                                    \
-  static CW_INLINE Complex64 Apply(Complex64 a) { return FromC(__builtin_c##name##f(ToC(a))); } \
-  static CW_INLINE Complex128 Apply(Complex128 a) { return FromC(__builtin_c##name(ToC(a))); }
+#define CW_COMPLEX_CALL(name)                                                  \
+  static CW_INLINE Complex64 Apply(Complex64 a) { return CLibrary::name(a); }  \
+  static CW_INLINE Complex128 Apply(Complex128 a) { return CLibrary::name(a); }
 #define CW_FUNCTION(Name, name) \
   struct Name##Op {             \
     CW_REAL_CALL(name)          \
@@ -54,8 +54,8 @@ CW_OWN_FUNCTION(LibraryLog10, log10, ComplexLogTo(a, 0.43429448190325182))
 // array API that of im.
 struct LibraryTanhOp {
   CW_REAL_CALL(tanh)
-  static CW_INLINE Complex64 Apply(Complex64 a) { return Own(a, FromC(__builtin_ctanhf(ToC(a)))); }
-  static CW_INLINE Complex128 Apply(Complex128 a) { return Own(a, FromC(__builtin_ctanh(ToC(a)))); }
+  static CW_INLINE Complex64 Apply(Complex64 a) { return Own(a, CLibrary::tanh(a)); }
+  static CW_INLINE Complex128 Apply(Complex128 a) { return Own(a, CLibrary::tanh(a)); }
   template <class C>
   static CW_INLINE C Own(C a, C tanh) {
     if (__builtin_isinf(a.re) && __builtin_isfinite(a.im)) tanh.im = a.im * 0;

@@ -42,7 +42,7 @@ CW_PRIMES_32(CW_FIELD_TYPE)
 
 // a b / 2^(64 N) mod p, below 2p, for a below p and b below 2^(64 N). CIOS; see adx.h.
 template <class Prime, u32 N>
-CW_INLINE Words<N> MulLazy(const Words<N>& a, const Words<N>& b) {
+CW_LARGE Words<N> MulLazy(const Words<N>& a, const Words<N>& b) {
 #if defined(CW_HAS_ADX)
   return MulAdx<Prime>(a, b);
 #else

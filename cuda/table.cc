@@ -1,0 +1,154 @@
+// The rows of the CUDA kernels: the lists of csrc/kernels, each with its module and plans.
+#include <stddef.h>
+
+#include "cuda/plans/linear.h"
+#include "cuda/plans/units.h"
+#include "kernels/contents/derived.h"
+#include "kernels/curve/derived.h"
+#include "kernels/field/elements.h"
+#include "kernels/gadget/derived.h"
+#include "kernels/hash/derived.h"
+#include "kernels/linear/derived.h"
+#include "kernels/modular/derived.h"
+#include "kernels/ntt/derived.h"
+#include "kernels/poly/derived.h"
+#include "kernels/reduction/derived.h"
+#include "kernels/rlwe/derived.h"
+#include "kernels/rns/derived.h"
+#include "kernels/sorting/derived.h"
+
+namespace cw {
+namespace {
+
+constexpr bool Same(const char* a, const char* b) {
+  while (*a != 0 && *a == *b) ++a, ++b;
+  return *a == *b;
+}
+
+// The plan of a kernel that has its own.
+struct OwnPlan {
+  const char* kernel;
+  cw_cuda_plan_fn plan;
+};
+constexpr OwnPlan kOwnPlans[] = {
+    {"matmul_pack", PlanMatmulPack},
+    {"matmul", PlanMatmul},
+    {"matvec", PlanMatvec},
+};
+
+constexpr cw_cuda_plan_fn PlanOf(const char* kernel) {
+  for (const OwnPlan& own : kOwnPlans) {
+    if (Same(own.kernel, kernel)) return own.plan;
+  }
+  return PlanUnits;
+}
+
+constexpr uint32_t kPreference = 64;
+
+constexpr cw_kernel_row RowOf(const char* kernel, const char* symbol, uint32_t in, uint32_t out,
+                              uint32_t bytes, const Derived& derived) {
+  return {kernel,      symbol,  0,       in,
+          out,         bytes,   derived.constant_operands, derived.prepared_axis,
+          kPreference, nullptr, derived.scratch_bytes,     derived.prepared_bytes,
+          nullptr};
+}
+
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived)                      \
+  {RowOf(#kernel, #kernel "_" #suffix "_cuda", Element<In>::kDtype,                \
+         Element<Out>::kDtype, Element<Out>::kBytes, derived),                     \
+   CW_MODULE,                                                                      \
+   "cw_" #kernel "_" #suffix "_cuda",                                              \
+   derived.prepare == nullptr ? nullptr : "cw_prepare_" #derived,                  \
+   PlanOf(#kernel),                                                                \
+   derived.prepare == nullptr ? nullptr : PlanOneThread},
+#define CW_PORTABLE_KERNEL CW_KERNEL
+
+constexpr cw_cuda_row kRows[] = {
+#define CW_MODULE "contents"
+#include "kernels/contents/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "creation"
+#include "kernels/creation/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "curve"
+#include "kernels/curve/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "elementwise"
+#include "kernels/elementwise/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "field"
+#include "kernels/field/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "hash"
+#include "kernels/hash/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "linear"
+#include "kernels/linear/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "poly"
+#include "kernels/poly/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "reduction"
+#include "kernels/reduction/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "sorting"
+#include "kernels/sorting/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "words"
+#include "kernels/words/kernels.inc"
+#undef CW_MODULE
+};
+
+constexpr uint64_t kLayout[] = {
+    CW_CUDA_ABI,
+    CW_CUDA_OPERANDS,
+    CW_CUDA_WORDS,
+    CW_CUDA_GRIDS,
+    sizeof(cw_cuda_launch),
+    offsetof(cw_cuda_launch, rank),
+    offsetof(cw_cuda_launch, operands),
+    offsetof(cw_cuda_launch, params),
+    offsetof(cw_cuda_launch, blocks),
+    offsetof(cw_cuda_launch, data),
+    offsetof(cw_cuda_launch, prepared),
+    offsetof(cw_cuda_launch, spilled),
+    offsetof(cw_cuda_launch, failed),
+    offsetof(cw_cuda_launch, words),
+    sizeof(cw_cuda_grid),
+    offsetof(cw_cuda_grid, module),
+    offsetof(cw_cuda_grid, symbol),
+    offsetof(cw_cuda_grid, argument),
+    offsetof(cw_cuda_grid, blocks),
+    offsetof(cw_cuda_grid, threads),
+    offsetof(cw_cuda_grid, shared_bytes),
+    sizeof(cw_cuda_plan),
+    offsetof(cw_cuda_plan, scratch_bytes),
+    offsetof(cw_cuda_plan, count),
+    offsetof(cw_cuda_plan, grids),
+    sizeof(cw_cuda_limits),
+    offsetof(cw_cuda_limits, multiprocessors),
+    offsetof(cw_cuda_limits, shared_bytes),
+    offsetof(cw_cuda_limits, scratch_bytes),
+    sizeof(cw_cuda_row),
+    offsetof(cw_cuda_row, row),
+    offsetof(cw_cuda_row, module),
+    offsetof(cw_cuda_row, function),
+    offsetof(cw_cuda_row, prepare_function),
+    offsetof(cw_cuda_row, plan),
+    offsetof(cw_cuda_row, plan_prepare),
+};
+
+}  // namespace
+}  // namespace cw
+
+extern "C" {
+const cw_cuda_row* cw_cuda_kernels(uint64_t* count) {
+  *count = sizeof cw::kRows / sizeof cw::kRows[0];
+  return cw::kRows;
+}
+
+const uint64_t* cw_cuda_layout(uint64_t* count) {
+  *count = sizeof cw::kLayout / sizeof cw::kLayout[0];
+  return cw::kLayout;
+}
+}
