@@ -71,13 +71,13 @@ class DeviceInfo:
     """The smallest level first; empty where the system does not tell them."""
     numa_nodes: tuple[NumaNode, ...]
     gpu_count: int
-    """GPUs on which programs run: none in this build; `gpus` are those of the machine."""
+    """GPUs on which programs run: `gpus` of the machine, or none for `gpu_reason`."""
     gpu_names: tuple[str, ...]
     """The names of those that `gpu_count` counts."""
     gpus: tuple[Gpu, ...]
     """GPUs that NVIDIA's driver lists, whether this build can use them or not."""
     gpu_reason: str
-    """Why programs run on no GPU: no driver, one that does not work, no GPU, no kernels for it."""
+    """Why programs run on no GPU, as far as can be said without CUDA; "" if they can."""
     platform_system: str
     """The operating system, as Python names it, such as "Linux"."""
     forced_backend: str | None
@@ -131,6 +131,7 @@ def detect_devices() -> DeviceInfo:
     """
     current_backend()  # An error where the environment is wrong.
     isas = _isas()
+    usable = () if machine().gpu_reason else machine().gpus
     return DeviceInfo(
         cpu_cores=_cores(),
         memory_limit_bytes=_memory_limit_bytes(),
@@ -142,8 +143,8 @@ def detect_devices() -> DeviceInfo:
         cpu_model=machine().model,
         caches=machine().caches,
         numa_nodes=machine().numa_nodes,
-        gpu_count=0,
-        gpu_names=(),
+        gpu_count=len(usable),
+        gpu_names=tuple(gpu.name for gpu in usable),
         gpus=machine().gpus,
         gpu_reason=machine().gpu_reason,
         platform_system=platform.system(),

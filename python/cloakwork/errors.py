@@ -309,16 +309,17 @@ class OutOfMemoryError(CloakworkError, MemoryError):
 
 
 class DeviceError(CloakworkError, LookupError):
-    """The device does not exist."""
+    """The device does not exist, or cannot be used."""
 
-    def __init__(self, device: str, available: Sequence[str]) -> None:
-        super().__init__(device, available)
-        self.device, self.available = device, list(available)
+    def __init__(self, device: str, available: Sequence[str], reason: str = "") -> None:
+        super().__init__(device, available, reason)
+        self.device, self.available, self.reason = device, list(available), reason
 
     def __str__(self) -> str:
-        missing = "; CUDA support is not in this build" if self.is_gpu else ""
+        runs = "GPUs run programs: pass device to run" if self.is_gpu else ""
+        reason = "".join(f"; {text}" for text in [self.reason or runs] if text)
         listed = ", ".join(self.available)
-        return f"unknown device {self.device!r}{missing}; available: {listed}"
+        return f"unknown device {self.device!r}{reason}; available: {listed}"
 
     @property
     def is_gpu(self) -> bool:

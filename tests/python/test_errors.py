@@ -28,7 +28,11 @@ INSTANCES = [
     (errors.DeviceError("tpu", ["cpu"]), "unknown device 'tpu'; available: cpu"),
     (
         errors.DeviceError("cuda:0", ["cpu"]),
-        "unknown device 'cuda:0'; CUDA support is not in this build; available: cpu",
+        "unknown device 'cuda:0'; GPUs run programs: pass device to run; available: cpu",
+    ),
+    (
+        errors.DeviceError("cuda:0", ["cpu"], "no NVIDIA driver"),
+        "unknown device 'cuda:0'; no NVIDIA driver; available: cpu",
     ),
     (errors.LoadError("line 3: expected a list"), "line 3: expected a list"),
 ]

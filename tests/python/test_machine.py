@@ -75,7 +75,7 @@ def test_a_gpu_is_listed_with_its_driver_and_why_programs_do_not_run_on_it(tmp_p
     text = devices(folder)
     assert "GPUs: Made-up [GPU] of 128.0 GiB, compute capability 9.0\n" in text
     assert "GPU driver: 580.159.03, CUDA 13.0\n" in text
-    assert "GPU use: this build has no kernels for GPUs" in text
+    assert "GPU use: no NVIDIA driver: libcuda.so.1 is not found, or cannot be loaded\n" in text
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@
 
 mod abi;
 mod cpu;
+mod cuda;
 mod disk;
 mod driver;
 mod load;
@@ -36,6 +37,7 @@ pub use abi::{
     ABI, Capabilities, Costs, FailedCheck, Opaque, RawDriver, RawFunctions, RawNode, RawParts,
     RawRange, RawSegmentFunctions, WRONG_CONTENTS,
 };
+pub use cuda::{cuda, cuda_obstacle};
 pub use driver::{DeviceError, Driver};
 pub use load::{load, register};
 pub use loaded::file_of;

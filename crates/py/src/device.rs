@@ -37,6 +37,17 @@ pub fn named(name: &str) -> PyResult<Device> {
     if let Some(device) = known(name) {
         return Ok(device);
     }
+    if let Some(index) = name
+        .strip_prefix("cuda:")
+        .and_then(|index| index.parse().ok())
+    {
+        let reason = Python::attach(|py| drivers::cuda_reason(py, index))?;
+        return match (reason, known(name)) {
+            (Some(reason), _) => Err(drivers::refused_gpu(name, &reason)),
+            (None, Some(device)) => Ok(device),
+            (None, None) => Err(drivers::unknown_device(name)),
+        };
+    }
     let resolved: String = Python::attach(|py| {
         let module = py.import("cloakwork.device.drivers")?;
         module.getattr("resolve")?.call1((name,))?.extract()

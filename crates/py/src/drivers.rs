@@ -2,7 +2,8 @@
 
 use crate::device::CPU;
 use crate::errors;
-use cloakwork_devices::{Capabilities, DeviceError, Driver, Drivers, file_of, load};
+use crate::guard::unlocked;
+use cloakwork_devices::{Capabilities, DeviceError, Driver, Drivers, cuda, file_of, load};
 use cloakwork_ir::{Device, DriverName};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -14,6 +15,25 @@ const LISTED: u32 = 16;
 /// The refusal of a device that nobody has: it lists those that there are.
 pub fn unknown_device(name: &str) -> PyErr {
     Python::attach(|py| errors::make(py, "DeviceError", (name, names())))
+}
+
+/// The refusal of a GPU, with the reason.
+pub fn refused_gpu(name: &str, reason: &str) -> PyErr {
+    Python::attach(|py| errors::make(py, "DeviceError", (name, names(), reason)))
+}
+
+/// Why `cuda:<index>` cannot be used; None if it can, and GPUs have names from then on.
+#[pyfunction]
+pub fn cuda_reason(py: Python<'_>, index: u16) -> PyResult<Option<String>> {
+    unlocked(py, || cuda(u32::from(index)).err().map(reason_of))
+}
+
+/// The reason of an error alone.
+fn reason_of(error: DeviceError) -> String {
+    match error {
+        DeviceError::Device { reason, .. } | DeviceError::Driver { reason, .. } => reason,
+        other => other.to_string(),
+    }
 }
 
 /// A driver that cannot be used.

@@ -74,6 +74,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     )?)?;
     module.add_function(wrap_pyfunction!(conformance::conform, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::diff, module)?)?;
+    module.add_function(wrap_pyfunction!(drivers::cuda_reason, module)?)?;
     module.add_function(wrap_pyfunction!(device::get_threads, module)?)?;
     module.add_function(wrap_pyfunction!(device::last_dispatch, module)?)?;
     module.add_function(wrap_pyfunction!(device::memory_stats, module)?)?;

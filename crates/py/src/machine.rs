@@ -1,6 +1,7 @@
 //! Facts about this machine for Python.
 
 use crate::guard::unlocked;
+use cloakwork_devices::cuda_obstacle;
 use cloakwork_devices::machine::{Gpus, NoGpus, Processor, gpus, processor};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -35,5 +36,6 @@ fn of_gpus(facts: &Bound<'_, PyDict>, found: Result<Gpus, NoGpus>) -> PyResult<(
     let all = all.map(|gpu| (gpu.name, gpu.memory_bytes, gpu.compute_capability));
     facts.set_item("gpus", all.collect::<Vec<_>>())?;
     facts.set_item("gpu_driver", driver)?;
+    facts.set_item("no_cuda", cuda_obstacle())?;
     facts.set_item("no_gpus", reason)
 }

@@ -18,7 +18,7 @@ from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Thre
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
 from cloakwork.device.drivers import drivers as loaded_drivers
-from cloakwork.device.machine import machine
+from cloakwork.device.machine import machine_with_cuda
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.programs import kinds
 from cloakwork.programs.options import RunOptions, check_folder
@@ -321,8 +321,9 @@ def convert(
 
 def _with_facts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of devices; that of the processor, which is the first, with the machine's facts."""
+    machine = asdict(machine_with_cuda())
     drivers = [asdict(driver) for driver in loaded_drivers()]
-    return [{**rows[0], "machine": asdict(machine()), "drivers": drivers}, *rows[1:]]
+    return [{**rows[0], "machine": machine, "drivers": drivers}, *rows[1:]]
 
 
 @app.command(cls=Command)
@@ -333,9 +334,10 @@ def devices(context: typer.Context, as_json: AsJson = False) -> None:
         if as_json:
             print(json.dumps(_with_facts(rows), indent=2))
         else:
+            machine = machine_with_cuda()
             show.devices(rows, show.console())
             show.drivers(loaded_drivers(), show.console())
-            show.machine(machine(), show.console())
+            show.machine(machine, show.console())
 
 
 Out = Annotated[Path, typer.Option(help="Where the transcript goes.")]

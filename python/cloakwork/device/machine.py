@@ -5,13 +5,11 @@ Linux and NVIDIA's driver tell them; facts that they do not tell are None or emp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from cloakwork import _core
 from cloakwork.lazy import public
-
-_NO_KERNELS = "this build has no kernels for GPUs: they are listed, and programs run on the CPU"
 
 
 @public("cloakwork.backend")
@@ -75,7 +73,7 @@ class Machine:
     gpus: tuple[Gpu, ...]
     gpu_driver: GpuDriver | None
     gpu_reason: str
-    """Why programs run on no GPU: no driver, one that does not work, no GPU, no kernels for it."""
+    """Why programs run on no GPU, as far as can be said without CUDA; "" if they can."""
 
 
 @cache
@@ -97,5 +95,14 @@ def machine() -> Machine:
         numa_nodes=tuple(NumaNode(*node) for node in facts["numa_nodes"]),
         gpus=gpus,
         gpu_driver=driver and GpuDriver(*driver),
-        gpu_reason=facts["no_gpus"] or (_NO_KERNELS if gpus else nothing),
+        gpu_reason=facts["no_gpus"] or ((facts["no_cuda"] or "") if gpus else nothing),
     )
+
+
+def machine_with_cuda() -> Machine:
+    """The facts, with the reason that using `cuda:0` gives: this process uses CUDA from then on.
+
+    A process that forks afterwards has no CUDA in its children.
+    """
+    facts, reason = machine(), _core.cuda_reason(0)
+    return replace(facts, gpu_reason="" if reason is None else facts.gpu_reason or reason)

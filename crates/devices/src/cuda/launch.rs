@@ -1,0 +1,246 @@
+//! A launch as the GPU gets it: the geometry by value, and the grids that it becomes.
+
+use super::api::{Address, Failure, Function, KernelNode, Stream};
+use super::gpu::Gpu;
+use super::kernels::{DeviceLaunch, GRIDS, Grid, OPERANDS, Plan, Row, WORDS};
+use cloakwork_kernels::RawLaunch;
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::ptr::{from_mut, null, null_mut};
+
+/// A launch or a prepare that is ready for a stream or a graph.
+pub struct Packed {
+    launch: DeviceLaunch,
+    units: u64,
+    grids: [(Function, Grid); GRIDS],
+    count: usize,
+    /// Device memory that its grids share.
+    pub scratch_bytes: u64,
+    /// The block that a prepare writes.
+    block: Option<Address>,
+    /// The words of a launch that does not hold them itself.
+    pub spilled: Vec<i64>,
+}
+
+fn refused(words: String) -> Failure {
+    Failure { code: -1, words }
+}
+
+/// So many values of an array that may be null where there are none.
+///
+/// # Safety
+/// So many values are there while the result is used.
+pub unsafe fn values<'a, T>(first: *const T, count: usize) -> &'a [T] {
+    match count {
+        0 => &[],
+        // SAFETY: the caller's promise.
+        _ => unsafe { std::slice::from_raw_parts(first, count) },
+    }
+}
+
+impl Packed {
+    /// Packs a launch of so many units, or a prepare into a block. The context is current.
+    ///
+    /// # Errors
+    /// It is larger than kernels can take; the driver's, which lacks its function.
+    ///
+    /// # Safety
+    /// As `device.h` says of launches.
+    pub unsafe fn of(
+        gpu: &Gpu,
+        row: &Row,
+        (raw, params): (&RawLaunch, u32),
+        units: u64,
+        block: Option<*mut c_void>,
+    ) -> Result<Self, Failure> {
+        // SAFETY: the caller's promise.
+        let (launch, spilled) = unsafe { device_launch(row, raw, params, block.is_some())? };
+        let mut own = Self {
+            launch,
+            units,
+            grids: [(null_mut(), Grid::NONE); GRIDS],
+            count: 0,
+            scratch_bytes: 0,
+            block: block.map(|at| at as Address),
+            spilled,
+        };
+        let plan = if block.is_some() {
+            row.plan_prepare
+        } else {
+            Some(row.plan)
+        };
+        if let (Some(plan), true) = (plan, units > 0) {
+            let mut made = MaybeUninit::<Plan>::zeroed();
+            // SAFETY: the plan's function keeps its contract; all bits of a plan may be 0.
+            let made = unsafe {
+                plan(row, raw, units, &raw const gpu.limits, made.as_mut_ptr());
+                made.assume_init()
+            };
+            own.scratch_bytes = made.scratch_bytes;
+            own.count = (made.count as usize).min(GRIDS);
+            for (place, grid) in own.grids.iter_mut().zip(made.grids).take(own.count) {
+                // SAFETY: names of grids are constants.
+                let function =
+                    unsafe { gpu.function((grid.module, grid.symbol), grid.shared_bytes) }?;
+                *place = (function, grid);
+            }
+        }
+        Ok(own)
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_nothing(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Binds it to a queue: the word that says whether that failed, and where spilled words are.
+    pub fn bind(&mut self, failed: Address, spilled: Address) {
+        self.launch.failed = super::own::pointer(failed).cast_const().cast();
+        if !self.spilled.is_empty() {
+            self.launch.spilled = super::own::pointer(spilled).cast_const().cast();
+        }
+    }
+
+    /// Calls a function with each grid and its parameters, which it copies.
+    ///
+    /// # Errors
+    /// The function's.
+    fn each(
+        &mut self,
+        scratch: Address,
+        mut run: impl FnMut(Function, &Grid, *mut *mut c_void) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut memory = self.block.unwrap_or(scratch);
+        for (function, mut grid) in self.grids.into_iter().take(self.count) {
+            let mut params: [*mut c_void; 4] = [
+                from_mut(&mut self.launch).cast(),
+                from_mut(&mut self.units).cast(),
+                (&raw mut grid.argument).cast(),
+                (&raw mut memory).cast(),
+            ];
+            run(function, &grid, params.as_mut_ptr())?;
+        }
+        Ok(())
+    }
+
+    /// Runs it in a stream. The context is current.
+    ///
+    /// # Errors
+    /// The driver's.
+    ///
+    /// # Safety
+    /// As `device.h` says of launches; it is bound, and scratch has its bytes.
+    pub unsafe fn run(
+        &mut self,
+        gpu: &Gpu,
+        scratch: Address,
+        stream: Stream,
+    ) -> Result<(), Failure> {
+        self.each(scratch, |function, grid, params| {
+            let ([x, y, z], threads, shared) = (grid.blocks, grid.threads, grid.shared_bytes);
+            // SAFETY: the function has these parameters, which are copied; the caller's promise.
+            unsafe {
+                gpu.api.launch(
+                    function,
+                    x,
+                    y,
+                    z,
+                    threads,
+                    1,
+                    1,
+                    shared,
+                    stream,
+                    params,
+                    null_mut(),
+                )
+            }
+        })
+    }
+
+    /// Gives each grid to a graph, in order.
+    ///
+    /// # Errors
+    /// The function's.
+    pub fn nodes(
+        &mut self,
+        scratch: Address,
+        mut add: impl FnMut(&KernelNode) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.each(scratch, |function, grid, params| {
+            add(&KernelNode {
+                function,
+                blocks: grid.blocks,
+                threads: [grid.threads, 1, 1],
+                shared_bytes: grid.shared_bytes,
+                params,
+                extra: null_mut(),
+            })
+        })
+    }
+}
+
+impl Grid {
+    const NONE: Self = Self {
+        module: null(),
+        symbol: null(),
+        argument: 0,
+        blocks: [0; 3],
+        threads: 0,
+        shared_bytes: 0,
+    };
+}
+
+/// A launch by value, and its words if it does not hold them.
+///
+/// # Safety
+/// As `device.h` says of launches.
+unsafe fn device_launch(
+    row: &Row,
+    raw: &RawLaunch,
+    params: u32,
+    is_prepare: bool,
+) -> Result<(DeviceLaunch, Vec<i64>), Failure> {
+    let (rank, operands) = (raw.rank as usize, raw.operands as usize);
+    if operands > OPERANDS {
+        return Err(refused(format!(
+            "a launch of {operands} operands, of which kernels take {OPERANDS}"
+        )));
+    }
+    let mut launch = DeviceLaunch {
+        rank: raw.rank,
+        operands: raw.operands,
+        params,
+        ..DeviceLaunch::default()
+    };
+    // SAFETY: the caller's promise.
+    let (dims, strides, integers, data) = unsafe {
+        (
+            values(raw.dims, rank),
+            values(raw.strides, rank * operands),
+            values(raw.params, params as usize),
+            values(raw.data, operands),
+        )
+    };
+    let mut blocks: &[i64] = &[];
+    match row.prepared_axis() {
+        _ if is_prepare || raw.prepared.is_null() => {}
+        None => launch.prepared = raw.prepared,
+        Some(axis) => {
+            let count = dims.get(axis).copied().unwrap_or(0);
+            // SAFETY: the caller's promise: an address for each index of the axis.
+            blocks = unsafe { values(raw.prepared.cast(), usize::try_from(count).unwrap_or(0)) };
+        }
+    }
+    launch.blocks = blocks.len() as u32;
+    launch.data[..operands].copy_from_slice(data);
+    let words = [dims, strides, integers, blocks];
+    let count: usize = words.iter().map(|part| part.len()).sum();
+    if count > WORDS {
+        return Ok((launch, words.concat()));
+    }
+    let mut places = launch.words.iter_mut();
+    for (place, &word) in places.by_ref().zip(words.into_iter().flatten()) {
+        *place = word;
+    }
+    Ok((launch, Vec::new()))
+}
