@@ -11,6 +11,7 @@ from pathlib import Path
 
 from scripts.dev import cuda as kernels
 from scripts.dev import cuda_shim, glibc
+from scripts.dev import gpu_check as gpu
 from scripts.dev import matrix as matrices
 from scripts.dev import sanitize as sanitizers
 from scripts.dev.console import INTERRUPTED, ROOT, DevError, Words, call, call_or_fail, say
@@ -192,6 +193,11 @@ def cuda(args: Args) -> int:
     return 0
 
 
+def gpu_check(args: Args) -> int:
+    """Build with CUDA kernels, test and measure this machine's GPU; --json FILE."""
+    return gpu.run(args)
+
+
 def wheel(args: Args) -> int:
     """Build the wheel with full optimisation into dist/, for glibc 2.28 and newer."""
     ensure_environment()
@@ -219,9 +225,10 @@ class Command:
 
 
 _FUNCTIONS = (
-    demo, test, setup, shell, check, fix, gen, bench, fuzz, sanitize, matrix, cuda, wheel,
+    demo, test, setup, shell, check, fix, gen, bench, fuzz, sanitize, matrix, cuda, gpu_check,
+    wheel,
 )  # fmt: skip
-COMMANDS = tuple(Command(function.__name__, function) for function in _FUNCTIONS)
+COMMANDS = tuple(Command(function.__name__.replace("_", "-"), function) for function in _FUNCTIONS)
 
 
 def main(argv: Args) -> int:

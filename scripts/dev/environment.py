@@ -19,7 +19,9 @@ PYTHON = VENV / "bin" / "python"
 PROFILE = "fast"
 _STATE = VENV / "dev"
 _EXTRAS = ("models", "dev")
-_SOURCE_TREES = ("crates", "csrc")
+_SOURCE_TREES = ("crates", "csrc", "cuda")
+# Of the CUDA kernels that builds embed (`dev.py cuda`).
+_FATBINS = ROOT / "target" / "cuda" / "digest"
 _SOURCE_FILES = ("Cargo.toml", "Cargo.lock", "pyproject.toml")
 _BUILD_VARIABLES = ("CC", "CFLAGS", "CXX", "CXXFLAGS", "RUSTFLAGS")
 
@@ -88,6 +90,7 @@ def _build_inputs() -> Iterator[bytes]:
     yield sys.version.encode()
     for name in _BUILD_VARIABLES:
         yield f"{name}={os.environ.get(name, '')}".encode()
+    yield _FATBINS.read_bytes() if _FATBINS.exists() else b""
     for path in sorted(_source_files()):
         yield str(path.relative_to(ROOT)).encode()
         yield path.read_bytes()

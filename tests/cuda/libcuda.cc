@@ -395,7 +395,8 @@ int cuGraphExecDestroy(void* exec) {
 }
 #endif
 
-// Takes other settings from here on, forgets how often functions were called, and mends the context.
+// Takes other settings from here on, forgets how often functions were called, and mends the
+// context.
 void made_up_cuda_set(const char* settings) {
   std::lock_guard<std::recursive_mutex> locked(world().lock);
   world().settings = Settings::Read(settings);

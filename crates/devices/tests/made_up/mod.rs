@@ -1,5 +1,5 @@
-//! The driver `cuda` over a made-up `libcuda.so.1` (`tests/cuda`), which is built here: its GPUs run
-//! the processor's kernels in memory that the host cannot touch.
+//! The driver `cuda` over a made-up `libcuda.so.1` (`tests/cuda`), which is built here: its GPUs
+//! run the processor's kernels in memory that the host cannot touch.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::expect_used, dead_code)]
 
 use cloakwork_devices::{Driver, Drivers, cuda};
