@@ -101,6 +101,11 @@ CALLS = {
         TABLE,
         residues(K),
     ),
+    "intt_bare": (ops.intt, A, Q, TABLE, residues(K)),
+    "modsum_i32": (
+        lambda a: ops.modsum(a, a, 2147483647),
+        RNG.integers(2**30, 2**31 - 1, (3, 4)).astype(np.int32),
+    ),
     "modmul_axis_sum": (
         lambda a, b, q: ops.modmul_axis_sum(a, b, q, True, perm=cw.asarray(PERM)),
         residues(2, 3, K, M),

@@ -189,10 +189,10 @@ struct Ntt : Typed<In, T, V, Call_ntt, Ref<V, In>, int64_t&, Ref<V, int64_t>, Re
   }
 };
 
-// intt(a, perm, q, psi_inv, n_inv, out) with the shapes of ntt, n_inv [k].
+// intt(a, perm, q, psi_inv, n_inv, out, skip_perm) with the shapes of ntt, n_inv [k].
 template <class V, class T>
 struct Intt : Typed<T, T, V, Call_intt, Ref<V, T>, Ref<V, int64_t>, Ref<V, T>, Ref<V, T>, Ref<V, T>,
-                    Ref<V, T>> {
+                    Ref<V, T>, bool&> {
   static constexpr const char* kernel = "intt";
   static void run(const cw_launch* launch) {
     const Part part(launch);
@@ -202,7 +202,8 @@ struct Intt : Typed<T, T, V, Call_intt, Ref<V, T>, Ref<V, int64_t>, Ref<V, T>, R
     auto psi_inv = part.tensor<V, T>(3, {part.axis(3, 2), part.axis(3, 3)});
     auto perm = part.tensor<V, int64_t>(4, {part.axis(4, 3)});
     auto n_inv = part.tensor<V, T>(5, {part.axis(5, 2)});
-    Call_intt::call<V>(a, perm, q, psi_inv, n_inv, out);
+    bool skip_perm = !part.has(4);
+    Call_intt::call<V>(a, perm, q, psi_inv, n_inv, out, skip_perm);
   }
 };
 

@@ -170,11 +170,13 @@ struct MyChip {
   template <class T>
   static void intt(const DeviceTensor<T>& a, const DeviceTensor<int64_t>& perm,
                    const DeviceTensor<T>& q, const DeviceTensor<T>& psi_inv,
-                   const DeviceTensor<T>& n_inv, DeviceTensor<T>& out) {
+                   const DeviceTensor<T>& n_inv, DeviceTensor<T>& out, bool skip_perm) {
     each_row(out, [&](int64_t l, int64_t r, int64_t k) {
       const int64_t m = out.dims[1];
       std::vector<T> row(m);
-      for (int64_t u = 0; u < m; ++u) row[u] = residue<T>(a.at(l, perm.at(u), r, k), q.at(k));
+      for (int64_t u = 0; u < m; ++u) {
+        row[u] = residue<T>(a.at(l, skip_perm ? u : perm.at(u), r, k), q.at(k));
+      }
       for (int64_t groups = m / 2, half = 1; half < m; groups /= 2, half *= 2) {
         for (int64_t i = 0; i < m; ++i) {
           if (i / half % 2 == 1) continue;

@@ -29,9 +29,11 @@ class MyChip(PythonDevice):
             out[...] = remainder(a.astype(object) * b, q)
 
     def modsum(self, out: Words, a: Words, b: Words, q: Words) -> None:
-        # Sums of two residues below 2^62 fit into a word.
-        exact = reduced(a, q) and reduced(b, q)
-        out[...] = (a + b) % q if exact else remainder(a.astype(object) + b, q)
+        # In 64 bits there is room for a sum of two residues below 2^62.
+        if reduced(a, q) and reduced(b, q):
+            out[...] = (a.astype(np.int64) + b) % q
+        else:
+            out[...] = remainder(a.astype(object) + b, q)
 
     def modneg(self, out: Words, a: Words, q: Words) -> None:
         out[...] = (q - a % q) % q
