@@ -318,7 +318,12 @@ CONFORM = "conform sim:0 --json --quick --ops modsum --seconds 0.3"
 OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("conform", "--seed"): (None, "", f"{CONFORM} --seed 7", lambda facts: facts["seed"] == 7),
     ("conform", "--ops"): (None, "", CONFORM, lambda facts: len(facts["ops"]) == 1),
-    ("conform", "--quick"): (None, "", CONFORM, lambda facts: facts["rounds"] <= 10),
+    ("conform", "--quick"): (
+        None,
+        "",
+        "conform sim:0 --json --quick --ops modsum --seconds 60",
+        lambda facts: facts["rounds"] == 44,
+    ),
     ("conform", "--seconds"): (
         None,
         "",

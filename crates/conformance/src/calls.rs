@@ -22,6 +22,8 @@ pub struct Style<'a> {
     pub strided: bool,
     /// The size of the last axis of new tensors.
     pub size: Option<u64>,
+    /// All other axes of these have size 1, so that launches have just as many elements.
+    pub flat: bool,
     /// Element types of new tensors; a choice of all kinds if there are none here.
     pub dtypes: &'a [DType],
 }
@@ -366,7 +368,8 @@ impl Search<'_, '_> {
         let sizes = [1, 2, 2, 4, 4, 3, 1, 0];
         let one_in = if self.style.edges { 5 } else { 16 };
         if let Some(size) = self.style.size {
-            let before = (1..rank).map(|_| 1 + self.source.below(3) as u64);
+            let most = if self.style.flat { 1 } else { 3 };
+            let before = (1..rank).map(|_| 1 + self.source.below(most) as u64);
             let mut dims: Vec<u64> = before.collect();
             dims.extend((rank > 0).then_some(size));
             return dims;

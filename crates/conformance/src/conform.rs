@@ -8,7 +8,7 @@
 use crate::Inputs;
 use crate::calls::Style;
 use crate::generators::{generate, generate_styled};
-use crate::hold::{Failure, Held, Holding};
+use crate::hold::{Failure, Held, Holding, kernels};
 use crate::inputs::inputs;
 use crate::rows::Rows;
 use crate::shrink::shrunk;
@@ -231,7 +231,7 @@ impl Run<'_, '_> {
                 let begun = Instant::now();
                 let held = self.call(def, op_is_slow)?;
                 let op = &mut self.ops[index];
-                op.add(held);
+                held.into_iter().for_each(|held| op.add(held));
                 op.is_slow |= begun.elapsed() > SLOW;
             }
             if round + 1 == PROBES {
@@ -306,12 +306,13 @@ impl Run<'_, '_> {
             edges: round % 2 == 1 || round >= STYLES,
             strided: round >= 2 && round % 3 != 1,
             size: round.checked_sub(STYLES).map(|at| SIZES[at % SIZES.len()]),
-            dtypes: &[],
+            ..Style::default()
         }
     }
 
-    /// Tries an op once in the style of this round.
-    fn call(&mut self, def: &'static OpDef, is_slow: bool) -> Result<Held, Refused> {
+    /// Tries an op in the style of this round: twice where strides are odd, as there are many ways,
+    /// and where it has a size also with just as many elements, as faults may depend on that.
+    fn call(&mut self, def: &'static OpDef, is_slow: bool) -> Result<Vec<Held>, Refused> {
         let number = ALL.iter().position(|own| own.name == def.name).unwrap_or(0) as u64;
         let dtypes = match self.round {
             0 => Vec::new(),
@@ -323,7 +324,22 @@ impl Run<'_, '_> {
             dtypes: &dtypes,
             ..style
         };
-        self.tried(def, style, self.seed(number))
+        let flat = Style {
+            flat: true,
+            strided: false,
+            ..style
+        };
+        let again = [
+            (style.strided, style, 1 << 16),
+            (style.size.is_some(), flat, 1 << 17),
+        ];
+        let mut all = vec![self.tried(def, style, self.seed(number))?];
+        for (is_wanted, style, other) in again {
+            if is_wanted && all.iter().all(|held| held.failure.is_none()) {
+                all.push(self.tried(def, style, self.seed(other | number))?);
+            }
+        }
+        Ok(all)
     }
 
     /// Tries an op once in a style, or without odd strides if there is no such call.
@@ -332,12 +348,20 @@ impl Run<'_, '_> {
             strided: false,
             ..style
         };
-        let made = (0..ATTEMPTS).find_map(|attempt| {
+        let mut made = None;
+        for attempt in 0..ATTEMPTS {
             let style = if attempt % 2 == 0 { style } else { plain };
             let mut source = Source::from_seed(seed.wrapping_add(attempt / 2));
             let program = generate_styled(&mut source, def, style, 1);
-            verified(program).filter(|verified| calls(verified, def))
-        });
+            let Some(found) = verified(program).filter(|verified| calls(verified, def)) else {
+                continue;
+            };
+            let plan = self.trying.device.plan(&found)?;
+            if !kernels(&plan, &self.trying.device, |_| true).is_empty() {
+                made = Some(found);
+                break;
+            }
+        }
         let Some(verified) = made else {
             return Ok(Held::default());
         };

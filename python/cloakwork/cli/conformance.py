@@ -50,7 +50,7 @@ def conform(  # noqa: PLR0913, PLR0917 (one parameter an option)
     ops: Annotated[
         list[str] | None, typer.Option(help="Only these ops: names with commas between them.")
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer rounds, and 10 seconds.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Each size once, and 10 seconds.")] = False,
     seconds: Annotated[
         float | None, typer.Option(help="No case begins after so long; by default 60.")
     ] = None,
@@ -170,9 +170,9 @@ def diff(  # noqa: PLR0913, PLR0917 (one parameter an option)
                 program, inputs, device=device, reference=reference, repeat=repeat,
                 threads=threads,
             )  # fmt: skip
+        _print(found, dump, as_json)
         if dump is not None and found.difference is not None:
             found.dump(dump)
-        _print(found, dump, as_json)
     if not found:
         raise typer.Exit(DIFFERS)
 
