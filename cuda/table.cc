@@ -1,7 +1,11 @@
 // The rows of the CUDA kernels: the lists of csrc/kernels, each with its module and plans.
 #include <stddef.h>
 
+#include "cuda/plans/field_ntt.h"
 #include "cuda/plans/linear.h"
+#include "cuda/plans/msm.h"
+#include "cuda/plans/ntt.h"
+#include "cuda/plans/spaces.h"
 #include "cuda/plans/units.h"
 #include "kernels/contents/derived.h"
 #include "kernels/curve/derived.h"
@@ -25,22 +29,37 @@ constexpr bool Same(const char* a, const char* b) {
   return *a == *b;
 }
 
-// The plan of a kernel that has its own.
-struct OwnPlan {
+// The plans of a kernel that has its own.
+struct Plans {
   const char* kernel;
-  cw_cuda_plan_fn plan;
+  cw_cuda_plan_fn plan, plan_prepare;
+  const char* module = nullptr;  // null: that of the list
 };
-constexpr OwnPlan kOwnPlans[] = {
-    {"matmul_pack", PlanMatmulPack},
-    {"matmul", PlanMatmul},
-    {"matvec", PlanMatvec},
+constexpr Plans kOwnPlans[] = {
+    {"matmul_pack", PlanMatmulPack, nullptr},
+    {"matmul", PlanMatmul, nullptr},
+    {"matvec", PlanMatvec, nullptr},
+    {"modmul", PlanElementwise, PlanRecords},
+    {"modmuladd", PlanElementwise, PlanRecords},
+    {"modsum", PlanElementwise, PlanRecords},
+    {"mod", PlanElementwise, PlanRecords},
+    {"modneg", PlanElementwise, PlanRecords},
+    {"axis_modsum", PlanOuter, PlanRecords},
+    {"modmul_axis_sum", PlanOuter, PlanOneThread},
+    {"base_convert", PlanBaseConvert, PlanOneThread},
+    {"ntt", PlanNtt, PlanNttLimb},
+    {"intt", PlanIntt, PlanNttLimb},
+    {"field_ntt_columns", PlanFieldNtt, PlanOneThread},
+    {"field_ntt_rows", PlanFieldNtt, PlanOneThread},
+    {"msm_windows", PlanMsm, nullptr, "msm"},
 };
+constexpr Plans kUnits = {nullptr, PlanUnits, PlanOneThread};
 
-constexpr cw_cuda_plan_fn PlanOf(const char* kernel) {
-  for (const OwnPlan& own : kOwnPlans) {
-    if (Same(own.kernel, kernel)) return own.plan;
+constexpr Plans PlansOf(const char* kernel) {
+  for (const Plans& own : kOwnPlans) {
+    if (Same(own.kernel, kernel)) return own;
   }
-  return PlanUnits;
+  return kUnits;
 }
 
 constexpr uint32_t kPreference = 64;
@@ -56,11 +75,11 @@ constexpr cw_kernel_row RowOf(const char* kernel, const char* symbol, uint32_t i
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived)                      \
   {RowOf(#kernel, #kernel "_" #suffix "_cuda", Element<In>::kDtype,                \
          Element<Out>::kDtype, Element<Out>::kBytes, derived),                     \
-   CW_MODULE,                                                                      \
+   PlansOf(#kernel).module == nullptr ? CW_MODULE : PlansOf(#kernel).module,       \
    "cw_" #kernel "_" #suffix "_cuda",                                              \
    derived.prepare == nullptr ? nullptr : "cw_prepare_" #derived,                  \
-   PlanOf(#kernel),                                                                \
-   derived.prepare == nullptr ? nullptr : PlanOneThread},
+   PlansOf(#kernel).plan,                                                          \
+   derived.prepare == nullptr ? nullptr : PlansOf(#kernel).plan_prepare},
 #define CW_PORTABLE_KERNEL CW_KERNEL
 
 constexpr cw_cuda_row kRows[] = {
@@ -95,7 +114,19 @@ constexpr cw_cuda_row kRows[] = {
 #include "kernels/sorting/kernels.inc"
 #undef CW_MODULE
 #define CW_MODULE "words"
-#include "kernels/words/kernels.inc"
+#include "kernels/gadget/kernels.inc"
+#include "kernels/layout/kernels.inc"
+#include "kernels/rlwe/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "modular"
+#include "kernels/modular/kernels.inc"
+#include "kernels/modular/products.inc"
+#undef CW_MODULE
+#define CW_MODULE "ntt"
+#include "kernels/ntt/kernels.inc"
+#undef CW_MODULE
+#define CW_MODULE "rns"
+#include "kernels/rns/kernels.inc"
 #undef CW_MODULE
 };
 

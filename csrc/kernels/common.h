@@ -17,6 +17,12 @@
 #else
 #define CW_INLINE inline __attribute__((always_inline))
 #endif
+// Functions that GPUs call rather than inline: their code is large, and takes long to compile.
+#if defined(CW_CUDA)
+#define CW_CALLED inline __attribute__((noinline))
+#else
+#define CW_CALLED inline
+#endif
 // Large functions with many callers. A kernel of a GPU that is not tuned has one copy of them.
 #if defined(CW_CUDA_UNITS)
 #define CW_LARGE inline __attribute__((noinline))

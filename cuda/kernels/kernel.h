@@ -6,8 +6,8 @@
 #include "kernels/derived.h"
 #include "kernels/simd/u64x1.h"
 
-// A __global__ function, whose body follows; cuda.h says what its parameters are. It does nothing in
-// a queue that has failed.
+// A __global__ function, whose body follows; cuda.h says what its parameters are. It does nothing
+// in a queue that has failed.
 #define CW_CUDA_FUNCTION(name)                                                                  \
   static __device__ void name##_run(const cw_cuda_launch& launch, uint64_t units,               \
                                     uint64_t argument, unsigned char* memory);                  \
@@ -17,6 +17,13 @@
   }                                                                                             \
   static __device__ CW_INLINE void name##_run(const cw_cuda_launch& launch, uint64_t units,     \
                                               uint64_t argument, unsigned char* memory)
+
+// The dynamic shared memory of a block, as 64-bit words.
+#if defined(CW_CUDA_SHIM)
+#define CW_CUDA_SHARED(name) cw::u64* name = reinterpret_cast<cw::u64*>(shim_shared)
+#else
+#define CW_CUDA_SHARED(name) extern __shared__ unsigned long name[]
+#endif
 
 namespace cw {
 namespace {

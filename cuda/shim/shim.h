@@ -8,8 +8,10 @@
 #define __global__
 #define __device__
 #define __grid_constant__
+#define __shared__ static thread_local
 #define __launch_bounds__(...)
 #define CW_CUDA 1
+#define CW_CUDA_SHIM 1
 
 struct ShimIndex {
   uint32_t x, y, z;

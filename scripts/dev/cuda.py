@@ -131,8 +131,8 @@ def _install() -> Path:
     if not done.exists() or done.read_text() != " ".join(WHEELS):
         say(f"cuda: installing {' and '.join(WHEELS)}")
         shutil.rmtree(folder, ignore_errors=True)
-        pip: Words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", folder]
-        call_or_fail([*pip, *WHEELS])
+        pip: Words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+        call_or_fail([*pip, "--target", folder, *WHEELS])
         done.write_text(" ".join(WHEELS))
     return folder / "nvidia" / "cu13"
 

@@ -23,9 +23,6 @@ _INCLUDES = [f"-I{ROOT / folder}" for folder in (".", "csrc", "csrc/include", "t
 _SHIM = ["-std=c++20", f"-I{ROOT / 'cuda' / 'units'}", *_INCLUDES]
 _SHIM += ["-include", str(ROOT / "cuda" / "shim" / "shim.h")]
 
-# What these write is read by the device's own kernels alone, in an order of their own.
-PRIVATE = {"matmul_pack", "msm_windows"}
-
 
 def check() -> None:
     """Compile, run both, compare; raise with the rows that differ."""
@@ -36,8 +33,7 @@ def check() -> None:
     say("cuda: running them")
     here, there = _renamed(_output(player), "portable"), _renamed(_output(cuda_player), "cuda")
     own, other = aarch64.digests(here), aarch64.digests(there)
-    differing = aarch64.differing(own, other)
-    suspects = {symbol for symbol in differing if _kernel(symbol) not in PRIVATE}
+    suspects = aarch64.differing(own, other)
     exact = sorted(symbol for symbol in suspects if not aarch64.by_library(symbol))
     if exact:
         raise DevError(f"cuda: other bits than the portable rows: {', '.join(exact)}", 1)
@@ -90,11 +86,6 @@ def _renamed(output: str, suffix: str) -> str:
     """Give rows of both tables the same names: `modmul_i64_row`."""
     lines = [line.split(" ", 1) for line in output.splitlines()]
     return "\n".join(f"{name.removesuffix(suffix)}row {rest}" for name, rest in lines)
-
-
-def _kernel(symbol: str) -> str:
-    """The kernel of a row that PRIVATE names, else the symbol."""
-    return next((kernel for kernel in PRIVATE if symbol.startswith(kernel)), symbol)
 
 
 def _compiler() -> list[str]:

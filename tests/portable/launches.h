@@ -37,6 +37,7 @@ constexpr Shape kShapes[] = {
     // Residues.
     {"modmul modsum", "3 4 2", 3, "o e 8 2 1; i e 8 2 1; i e 0 2 1; i q 0 0 1", ""},
     {"modmul modsum", "2 3 9", 3, "o e 27 9 1; i r 27 9 1; i r 27 9 1; i q 1 0 0", ""},
+    {"modmul modsum", "2 3 100", 3, "o e 300 100 1; i r 300 100 1; i r 300 100 1; i q 1 0 0", ""},
     {"modmuladd", "2 3 9", 3, "o e 27 9 1; i r 27 9 1; i r 9 0 1; i e 27 9 1; i q 1 0 0", ""},
     {"mod", "3 4 2", 3, "o e 8 2 1; i e 8 2 1; i q 0 0 1", ""},
     {"modneg", "3 4 2", 3, "o e 8 2 1; i e 8 2 1; i q 0 0 1", ""},
@@ -45,16 +46,31 @@ constexpr Shape kShapes[] = {
      ""},
     {"modmul_axis_sum", "2 2 8 3", 3,
      "o r 16 8 1 0; i r 48 24 1 8; i r 0 24 1 8; i q 0 1 0 0; l p8 0 0 1 0", ""},
+    {"modmul_axis_sum", "2 2 64 17", 3,
+     "o r 128 64 1 0; i r 2176 1088 1 64; i r 0 1088 1 64; i q 0 1 0 0; l p64 0 0 1 0", ""},
+    {"axis_modsum", "3 2 50 40", 3, "o e 100 50 1 0; i r 4000 50 1 100; i q 0 1 0 0", ""},
     {"ntt", "2 2 2 16", 3, "o e 64 32 16 1; i e 64 32 16 1; o q 0 0 1 0; o r 0 0 16 1; -", ""},
     {"ntt", "2 2 2 16", 3, "o e 64 1 2 4; i e 64 1 2 4; o q 0 0 1 0; o r 0 0 16 1; l p16 0 0 0 1",
      ""},
     {"intt", "2 2 2 16", 3,
      "o e 64 32 16 1; i e 64 32 16 1; o q 0 0 1 0; o r 0 0 16 1; l p16 0 0 0 1; o r 0 0 1 0", ""},
+    // Rows that GPUs cut into parts.
+    {"ntt", "1 1 2 16384", 3,
+     "o e 0 0 16384 1; i e 0 0 16384 1; o q 0 0 1 0; o r 0 0 16384 1; -", ""},
+    {"ntt", "1 1 2 16384", 3,
+     "o e 0 0 1 2; i e 0 0 1 2; o q 0 0 1 0; o r 0 0 16384 1; l p16384 0 0 0 1", ""},
+    {"ntt", "1 1 1 131072", 3, "o e 0 0 0 1; i e 0 0 0 1; o q 0 0 1 0; o r 0 0 0 1; -", ""},
+    {"intt", "1 1 2 16384", 3,
+     "o e 0 0 16384 1; i e 0 0 16384 1; o q 0 0 1 0; o r 0 0 16384 1; -; o r 0 0 1 0", ""},
+    {"intt", "1 1 1 131072", 3,
+     "o e 0 0 0 1; i e 0 0 0 1; o q 0 0 1 0; o r 0 0 0 1; l p131072 0 0 0 1; o r 0 0 1 0", ""},
     {"g_decomp", "3 5", 2, "o e 20 4; i e 5 1", "7 4 1"},
     {"g_decomp_full_q", "3 5 2", 2, "o e 20 4 0; i e 10 2 1; i q 0 0 1", "7 4 1"},
     {"automorphism", "3 8", 2, "o e 8 1; i e 8 1; l p8 0 1", ""},
     {"base_convert", "5 3 2", 1,
      "o e 1 0 5; i r 1 5 0; i q 0 1 0; i r 0 1 0; i r 0 1 0; i r 0 2 1; i q 0 0 1", ""},
+    {"base_convert", "100 17 3", 1,
+     "o e 1 0 100; i r 1 100 0; i q 0 1 0; -; i r 0 1 0; i r 0 3 1; i q 0 0 1", ""},
     {"uniform_mod", "3 8", 2, "o e 8 1; u e 16 2; o q 0 1", "1"},
     {"ternary", "3 8", 2, "o e 8 1; u e 8 1", ""},
     {"gaussian", "3 8", 2, "o e 8 1; u e 16 2", "1"},
@@ -86,6 +102,9 @@ constexpr Shape kShapes[] = {
     {"field_ntt_columns field_ntt_rows", "1 1 100", 2, "o e 0 0 0; i e 0 0 0; -", "4 4 1 0"},
     {"field_ntt_columns field_ntt_rows", "1 1 100", 2, "o e 0 0 0; i e 0 0 0; o e 0 0 0",
      "4 4 1 7"},
+    {"field_ntt_columns", "1 4 100", 2, "o e 0 1024 41; i e 0 16 41; o e 0 0 0", "6 6 1 7"},
+    {"field_ntt_columns", "1 4 100", 2, "o e 0 1024 41; i e 0 16 41; o e 0 0 0", "6 6 1 4"},
+    {"field_ntt_rows", "1 4 100", 2, "o e 0 16 41; i e 0 16 41; o e 0 0 0", "6 6 1 7"},
     {"product_runs", "2 1 100", 2, "o e 8 0 0; i e 400 0 0", "400 1"},
     {"horner_runs", "2 1 100", 2, "o e 8 0 0; i e 400 0 0; i e 0 0 0", "400 1"},
     {"horner_join kate_carries scan_carries", "2 100", 1, "o e 8 0; i e 8 0; i e 0 0", "4"},
@@ -98,6 +117,11 @@ constexpr Shape kShapes[] = {
     {"merge_runs", "1 100", 1, "u e 0 0; u e 0 0", "48 24 4"},
     {"msm_digits", "1 1 100", 2, "h e 0 0 0; i e 0 0 0; u e 0 0 0", "8 8 5 52 8 1 1"},
     {"msm_windows", "1 3 1 100", 3, "u e 0 48 0 0; i e 0 0 0 0; h x16 0 0 0 0", "8 8 5 1"},
+    // Many points of few buckets, all the same, in two chunks: GPUs sum them in another order.
+    {"msm_windows", "1 1 2 100", 3, "u e 0 0 48 0; i e 0 0 0 0; h x3 0 0 11000 100",
+     "20000 11000 5 0"},
+    {"msm_windows", "1 3 1 100", 3, "u e 0 48 0 0; i e 0 0 0 0; h x16 0 1300 0 13",
+     "1300 1300 5 0"},
     {"msm_combine", "2 100", 1, "o e 1 0; u k 144 0", "3 1 5"},
     {"curve_mul", "2 2 100", 2, "o e 2 1 0; i e 0 1 0; o e 1 0 0", ""},
     // Checks: the status word may hold an earlier one, of which the least stays.
@@ -112,6 +136,19 @@ constexpr Shape kShapes[] = {
     {"check_distinct", "6 2", 0, "o e 0 0; i x2 2 1", ""},
     {"check_starts", "6", 1, "o e 0; i x5 1", "4"},
     {"check_transcript", "216", 0, "o e 0; i e 1", "100 0"},
+};
+
+// Results in a form of the device's own: what another kernel of it makes of them is compared. `=`
+// stands for the result, in place of a fill.
+struct Reading {
+  const char* kernel;
+  Shape by;
+};
+constexpr Reading kReadings[] = {
+    {"msm_windows", {"msm_combine", "3 100", 1, "o e 1 0; u = 48 0", "1 1 5"}},
+    {"matmul_pack",
+     {"matmul", "1 1 1 100", 3, "o e 30 0 0 0; i e 35 0 0 0; i = 0 0 0 0",
+      "5 6 2 8 192 64 2 1 6 1 6 1 1"}},
 };
 
 #endif  // CLOAKWORK_TESTS_PORTABLE_LAUNCHES_H_

@@ -19,7 +19,15 @@ void RunHere(const cw_kernel_row& row, const cw_launch& launch, uint32_t, uint64
   row.run(&launch, units / 3, units, scratch);
 }
 
-constexpr Player kHere = {PrepareHere, RunHere};
+const cw_kernel_row* FindHere(const char* kernel, uint32_t out_dtype) {
+  uint64_t count = 0;
+  const cw_kernel_row* row = cw_cpu_kernels(&count);
+  while (row->needs != CW_PORTABLE || row->out_dtype != out_dtype || strcmp(row->kernel, kernel))
+    ++row;
+  return row;
+}
+
+constexpr Player kHere = {PrepareHere, RunHere, FindHere};
 
 }  // namespace
 

@@ -188,6 +188,8 @@ using Block = std::vector<max_align_t>;
 struct Player {
   void (*prepare)(const cw_kernel_row& row, const cw_launch& launch, uint32_t params, void* memory);
   void (*run)(const cw_kernel_row& row, const cw_launch& launch, uint32_t params, uint64_t units);
+  // A row of the player's by its kernel and the type of its result.
+  const cw_kernel_row* (*find)(const char* kernel, uint32_t out_dtype);
 };
 
 void* Aligned(Block& block, uint64_t bytes) {
@@ -270,14 +272,18 @@ void Print(const Operand& result) {
   printf("\n");
 }
 
-Operand Replay(const Shape& shape, const cw_kernel_row& row, const Player& player) {
+// `read` stands where a shape says `=`.
+Operand Replay(const Shape& shape, const cw_kernel_row& row, const Player& player,
+               const Operand* read = nullptr) {
   Random random = {42};
   Ready ready(row, player);
   ready.dims = Numbers(shape.dims), ready.params = Numbers(shape.params);
   std::vector<Operand> operands;
   std::istringstream in(shape.operands);
-  for (std::string text; std::getline(in, text, ';');)
+  for (std::string text; std::getline(in, text, ';');) {
     operands.push_back(Made(text, ready.dims, row, random));
+    if (text.find('=') != std::string::npos) operands.back().bytes = read->bytes;
+  }
   for (Operand& one : operands) {
     ready.strides.insert(ready.strides.end(), one.strides.begin(), one.strides.end());
     ready.data.push_back(one.bytes.empty() ? nullptr : one.bytes.data());
@@ -287,6 +293,16 @@ Operand Replay(const Shape& shape, const cw_kernel_row& row, const Player& playe
   for (int axis = 0; axis < shape.split; ++axis) units *= (uint64_t)ready.dims[(size_t)axis];
   player.run(row, ready.launch, (uint32_t)ready.params.size(), units);
   return operands[0];
+}
+
+// What the player's own kernels read from the result of a row, where its form is private.
+Operand Settled(const cw_kernel_row& row, const Player& player, const Operand& result) {
+  for (const Reading& reading : kReadings) {
+    if (strcmp(reading.kernel, row.kernel) != 0) continue;
+    const cw_kernel_row* reader = player.find(reading.by.kernels, row.in_dtype);
+    return Replay(reading.by, *reader, player, &result);
+  }
+  return result;
 }
 
 bool Names(const Shape& shape, const char* kernel) {
@@ -301,7 +317,7 @@ void Play(const cw_kernel_row& row, const Player& player, bool as_digest) {
   int launch = 0;
   for (const Shape& shape : kShapes) {
     if (!Names(shape, row.kernel)) continue;
-    const Operand result = Replay(shape, row, player);
+    const Operand result = Settled(row, player, Replay(shape, row, player));
     printf("%s %d", row.symbol, ++launch);
     if (as_digest)
       printf(" %016llx\n", (unsigned long long)Digest(result));

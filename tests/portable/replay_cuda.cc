@@ -72,7 +72,14 @@ void RunCuda(const cw_kernel_row& row, const cw_launch& launch, uint32_t params,
   RunPlan(row, plan, own, units, static_cast<unsigned char*>(scratch));
 }
 
-constexpr Player kCuda = {PrepareCuda, RunCuda};
+const cw_kernel_row* FindCuda(const char* kernel, uint32_t out_dtype) {
+  uint64_t count = 0;
+  const cw_cuda_row* row = cw_cuda_kernels(&count);
+  while (row->row.out_dtype != out_dtype || strcmp(row->row.kernel, kernel) != 0) ++row;
+  return &row->row;
+}
+
+constexpr Player kCuda = {PrepareCuda, RunCuda, FindCuda};
 
 }  // namespace
 

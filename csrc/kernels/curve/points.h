@@ -50,7 +50,7 @@ CW_INLINE Xyzz<F> ToXyzz(const Affine<F>& a) {
 }
 
 template <class F>
-inline Xyzz<F> Double(const Xyzz<F>& a) {
+CW_CALLED Xyzz<F> Double(const Xyzz<F>& a) {
   const F u = Double(a.y), v = Squared(u), w = Times(u, v), s = Times(a.x, v);
   const F xx = Squared(a.x), m = Add(Double(xx), xx);
   const F x = Sub(Squared(m), Double(s));
@@ -68,7 +68,7 @@ CW_INLINE Xyzz<F> AddFrom(const F& u1, const F& s1, const F& u, const F& r, cons
 }
 
 template <class F>
-inline Xyzz<F> Add(const Xyzz<F>& a, const Xyzz<F>& b) {
+CW_CALLED Xyzz<F> Add(const Xyzz<F>& a, const Xyzz<F>& b) {
   if (IsInfinite(a)) return b;
   if (IsInfinite(b)) return a;
   const F u1 = Times(a.x, b.zz), s1 = Times(a.y, b.zzz);
@@ -78,7 +78,7 @@ inline Xyzz<F> Add(const Xyzz<F>& a, const Xyzz<F>& b) {
 }
 
 template <class F>
-inline Xyzz<F> Add(const Xyzz<F>& a, const Affine<F>& b) {
+CW_CALLED Xyzz<F> Add(const Xyzz<F>& a, const Affine<F>& b) {
   if (IsInfinite(b)) return a;
   if (IsInfinite(a)) return ToXyzz(b);
   const F u = Sub(Times(b.x, a.zz), a.x), r = Sub(Times(b.y, a.zzz), a.y);
@@ -93,7 +93,7 @@ CW_INLINE Affine<F> ToAffine(const Xyzz<F>& a, const F& inverse) {
   return {Times(a.x, Squared(Times(a.zz, inverse))), Times(a.y, inverse)};
 }
 template <class F>
-inline Affine<F> ToAffine(const Xyzz<F>& a) {
+CW_CALLED Affine<F> ToAffine(const Xyzz<F>& a) {
   return ToAffine(a, Inverse(a.zzz));
 }
 
