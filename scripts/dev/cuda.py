@@ -95,17 +95,16 @@ def build(names: Sequence[str] = ()) -> None:
     if len(own) < len(names):
         known = ", ".join(module.name for module in modules())
         raise DevError(f"cuda: modules are {known}; got {' '.join(names)}")
-    before = digest()
+    sources = digest()
     (OUT / "digest").unlink(missing_ok=True)
     wheels = _install()
     say(f"cuda: compiling {len(own)} modules")
     with ThreadPoolExecutor(max_workers=2) as pool:
-        found = list(pool.map(lambda module: _compile(wheels, module), own))
-    _refuse_waste(own, found)
+        list(pool.map(lambda module: _ensure_compiled(wheels, module, sources), own))
     size = sum(module.fatbin.stat().st_size for module in own)
-    say(f"cuda: {sum(map(len, found))} functions, {size / 1e6:.1f} MB of fatbins in {OUT}")
+    say(f"cuda: {size / 1e6:.1f} MB of fatbins in {OUT}")
     if not names:
-        (OUT / "digest").write_text(before)
+        (OUT / "digest").write_text(sources)
 
 
 def digest() -> str:
@@ -135,6 +134,16 @@ def _install() -> Path:
         call_or_fail([*pip, "--target", folder, *WHEELS])
         done.write_text(" ".join(WHEELS))
     return folder / "nvidia" / "cu13"
+
+
+def _ensure_compiled(wheels: Path, module: Module, sources: str) -> None:
+    """Make and check the fatbin of a module, unless it is there, of these sources."""
+    stamp = OUT / f"{module.name}.digest"
+    if module.fatbin.exists() and stamp.exists() and stamp.read_text() == sources:
+        return
+    stamp.unlink(missing_ok=True)
+    refuse_waste(module, _compile(wheels, module))
+    stamp.write_text(sources)
 
 
 def _compile(wheels: Path, module: Module) -> list[Resources]:
@@ -179,16 +188,15 @@ def resources(said: str) -> Iterator[Resources]:
         yield Resources(match["name"], registers, int(match["frame"]), spills)
 
 
-def _refuse_waste(own: Sequence[Module], found: Sequence[list[Resources]]) -> None:
+def refuse_waste(module: Module, functions: Sequence[Resources]) -> None:
     """Raise for tuned kernels that spill registers, and for frames that are too large."""
     wrong = []
-    for module, functions in zip(own, found, strict=True):
-        if not functions:
-            wrong.append(f"{module.name}: ptxas says nothing of its functions")
-        for function in functions:
-            if module.is_tuned and function.spills > 0:
-                wrong.append(f"{function.symbol}: spills {function.spills} bytes of registers")
-            if function.frame > FRAME_BYTES:
-                wrong.append(f"{function.symbol}: a frame of {function.frame} bytes")
+    if not functions:
+        wrong.append("ptxas says nothing of its functions")
+    for function in functions:
+        if module.is_tuned and function.spills > 0:
+            wrong.append(f"{function.symbol}: spills {function.spills} bytes of registers")
+        if function.frame > FRAME_BYTES:
+            wrong.append(f"{function.symbol}: a frame of {function.frame} bytes")
     if wrong:
-        raise DevError("\n  - ".join(["cuda: kernels waste memory", *wrong]), 1)
+        raise DevError("\n  - ".join([f"cuda: {module.name} wastes memory", *wrong]), 1)

@@ -17,6 +17,7 @@ from scripts.dev.console import ROOT, DevError, say
 
 OUT = cuda.OUT / "shim"
 LIBRARY = OUT / "libcloakwork_cuda_shim.so"
+_PORTABLE, _CUDA = "_portable", "_cuda"
 _TESTS = ROOT / "tests" / "portable"
 _FLAGS = ["-O1", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-w"]
 _INCLUDES = [f"-I{ROOT / folder}" for folder in (".", "csrc", "csrc/include", "tests/portable")]
@@ -31,20 +32,18 @@ def check() -> None:
     build_library()
     cuda_player, player = _players()
     say("cuda: running them")
-    here, there = _renamed(_output(player), "portable"), _renamed(_output(cuda_player), "cuda")
-    own, other = aarch64.digests(here), aarch64.digests(there)
-    suspects = aarch64.differing(own, other)
-    exact = sorted(symbol for symbol in suspects if not aarch64.by_library(symbol))
+    own = aarch64.digests(_output(player))
+    other = aarch64.digests(_renamed(_output(cuda_player)))
+    suspects = sorted(aarch64.differing(own, other))
+    exact = [symbol for symbol in suspects if not aarch64.by_library(symbol)]
     if exact:
         raise DevError(f"cuda: other bits than the portable rows: {', '.join(exact)}", 1)
-    far = []
     if suspects:
-        names = [symbol.removesuffix("_row") for symbol in sorted(suspects)]
-        here = _renamed(_output([*player, *(f"{name}_portable" for name in names)]), "portable")
-        there = _renamed(_output([*cuda_player, *(f"{name}_cuda" for name in names)]), "cuda")
-        far = list(aarch64.too_far(here, there))
-    if far:
-        raise DevError("\n  - ".join(["cuda: too far from the portable rows", *far]), 1)
+        here = _output([*player, *suspects])
+        names = [symbol.removesuffix(_PORTABLE) + _CUDA for symbol in suspects]
+        far = list(aarch64.too_far(here, _renamed(_output([*cuda_player, *names]))))
+        if far:
+            raise DevError("\n  - ".join(["cuda: too far from the portable rows", *far]), 1)
     launches = sum(len(digests) for digests in other.values())
     say(f"cuda: {len(other)} rows agree on {launches} launches, {len(suspects)} within a bound")
 
@@ -82,10 +81,10 @@ def _players() -> tuple[list[str], list[str]]:
     return [str(there)], [str(here)]
 
 
-def _renamed(output: str, suffix: str) -> str:
-    """Give rows of both tables the same names: `modmul_i64_row`."""
+def _renamed(output: str) -> str:
+    """Give the rows of CUDA the names of the processor's."""
     lines = [line.split(" ", 1) for line in output.splitlines()]
-    return "\n".join(f"{name.removesuffix(suffix)}row {rest}" for name, rest in lines)
+    return "\n".join(f"{name.removesuffix(_CUDA)}{_PORTABLE} {rest}" for name, rest in lines)
 
 
 def _compiler() -> list[str]:

@@ -55,19 +55,24 @@ inline Complex128 Sqrt(Complex128 a) {
   return {::fabs(other), ::copysign(root, a.im)};
 }
 
+// Special values, here and below, are those of C99's Annex G.
 inline Complex128 Sinh(Complex128 a) {
   if (a.im == 0) return {::sinh(a.re), a.im};
-  if (a.re == 0) return {::copysign(0.0, a.re * ::cos(a.im)), ::sin(a.im)};
+  if (__builtin_isinf(a.re) && !IsFinite(a.im)) return {::fabs(a.re), a.im - a.im};
+  if (a.re == 0) return {a.re, ::sin(a.im)};
   return {::sinh(a.re) * ::cos(a.im), ::cosh(a.re) * ::sin(a.im)};
 }
 
 inline Complex128 Cosh(Complex128 a) {
-  if (a.im == 0) return {::cosh(a.re), a.re * a.im};
-  if (a.re == 0) return {::cos(a.im), a.re * ::sin(a.im)};
+  if (a.im == 0) return {::cosh(a.re), ::copysign(0.0, a.re) * a.im};
+  if (__builtin_isinf(a.re) && !IsFinite(a.im)) return {::fabs(a.re), a.im - a.im};
+  if (a.re == 0) return {::cos(a.im), IsFinite(a.im) ? a.re * ::sin(a.im) : 0};
   return {::cosh(a.re) * ::cos(a.im), ::sinh(a.re) * ::sin(a.im)};
 }
 
 inline Complex128 Tanh(Complex128 a) {
+  if (a.im == 0) return {::tanh(a.re), a.im};
+  if (!IsFinite(a.im) && IsFinite(a.re)) return {a.re == 0 ? a.re : a.im - a.im, a.im - a.im};
   if (::fabs(a.re) > 22) {
     const double im = IsFinite(a.im) ? 4 * ::sin(a.im) * ::cos(a.im) * ::exp(-2 * ::fabs(a.re)) : 0;
     return {::copysign(1.0, a.re), im};
@@ -79,26 +84,74 @@ inline Complex128 Tanh(Complex128 a) {
   return {beta * rho * s / divisor, t / divisor};
 }
 
+constexpr double kPi = 0x1.921fb54442d18p1;
+
 inline Complex128 Asin(Complex128 a) {
   const Complex128 below = Sqrt({1 - a.re, -a.im}), above = Sqrt({1 + a.re, a.im});
   return {::atan2(a.re, below.re * above.re - below.im * above.im),
           ::asinh(below.re * above.im - below.im * above.re)};
 }
 
-inline Complex128 Acos(Complex128 a) {
-  const Complex128 below = Sqrt({1 - a.re, -a.im}), above = Sqrt({1 + a.re, a.im});
-  return {2 * ::atan2(below.re, above.re), ::asinh(above.re * below.im - above.im * below.re)};
+inline Complex128 Asinh(Complex128 a) {
+  if (__builtin_isinf(a.re)) {
+    const double turn = __builtin_isinf(a.im) ? kPi / 4 : 0;
+    return {a.re, IsNan(a.im) ? a.im : ::copysign(turn, a.im)};
+  }
+  if (__builtin_isinf(a.im)) {
+    return {::copysign(a.im, a.re), IsNan(a.re) ? a.re : ::copysign(kPi / 2, a.im)};
+  }
+  if (IsNan(a.re) && a.im == 0) return a;
+  const Complex128 turned = Asin({-a.im, a.re});
+  return {turned.im, -turned.re};
 }
 
 inline Complex128 Acosh(Complex128 a) {
+  if (__builtin_isinf(a.re) || __builtin_isinf(a.im)) {
+    return {__builtin_inf(), IsNan(a.re) ? a.re : ::atan2(a.im, a.re)};
+  }
+  if (a.re == 0 && IsNan(a.im)) return {a.im, kPi / 2};
   const Complex128 below = Sqrt({a.re - 1, a.im}), above = Sqrt({a.re + 1, a.im});
   return {::asinh(below.re * above.re + below.im * above.im), 2 * ::atan2(below.im, above.re)};
 }
 
+inline Complex128 Acos(Complex128 a) {
+  if (__builtin_isinf(a.re) || __builtin_isinf(a.im)) {
+    const double angle = IsNan(a.re) ? a.re : ::atan2(a.im, a.re);
+    return {::fabs(angle), ::copysign(__builtin_inf(), -a.im)};
+  }
+  if (a.re == 0 && IsNan(a.im)) return {kPi / 2, a.im};
+  const Complex128 below = Sqrt({1 - a.re, -a.im}), above = Sqrt({1 + a.re, a.im});
+  return {2 * ::atan2(below.re, above.re), ::asinh(above.re * below.im - above.im * below.re)};
+}
+
 inline Complex128 Atanh(Complex128 a) {
-  const double other = 1 - a.re, square = a.im * a.im;
-  return {::log1p(4 * a.re / (other * other + square)) / 4,
-          ::atan2(2 * a.im, other * (1 + a.re) - square) / 2};
+  if (__builtin_isinf(a.re) || __builtin_isinf(a.im)) {
+    return {::copysign(0.0, a.re), IsNan(a.im) ? a.im : ::copysign(kPi / 2, a.im)};
+  }
+  if (a.re == 0 && IsNan(a.im)) return a;
+  const double size = ::fabs(a.re), other = 1 - size, square = a.im * a.im;
+  const double re = ::log1p(4 * size / (other * other + square)) / 4;
+  return {::copysign(re, a.re), ::atan2(2 * a.im, other * (1 + size) - square) / 2};
+}
+
+// An infinite factor's product is infinite, whatever the parts of the other one.
+inline Complex128 Multiply(Complex128 a, Complex128 b) {
+  const Complex128 product = {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+  if (!IsNan(product.re) || !IsNan(product.im)) return product;
+  const auto boxed = [](Complex128 z) -> Complex128 {
+    return {::copysign(__builtin_isinf(z.re) ? 1.0 : 0.0, z.re),
+            ::copysign(__builtin_isinf(z.im) ? 1.0 : 0.0, z.im)};
+  };
+  const auto numbers = [](Complex128 z) -> Complex128 {
+    return {IsNan(z.re) ? ::copysign(0.0, z.re) : z.re, IsNan(z.im) ? ::copysign(0.0, z.im) : z.im};
+  };
+  const bool first = __builtin_isinf(a.re) || __builtin_isinf(a.im);
+  const bool second = __builtin_isinf(b.re) || __builtin_isinf(b.im);
+  if (!first && !second) return product;
+  if (first) a = boxed(a), b = numbers(b);
+  if (second) b = boxed(b), a = numbers(a);
+  const double infinity = __builtin_inf();
+  return {infinity * (a.re * b.re - a.im * b.im), infinity * (a.re * b.im + a.im * b.re)};
 }
 
 // f(a) by its hyperbolic form: -i f(i a).
@@ -108,11 +161,10 @@ inline Complex128 Turned(Complex128 a) {
   return {turned.im, -turned.re};
 }
 
-inline Complex128 Asinh(Complex128 a) {
-  const Complex128 turned = Asin({-a.im, a.re});
-  return {turned.im, -turned.re};
+inline Complex128 Sin(Complex128 a) {
+  if (__builtin_isinf(a.im) && !IsFinite(a.re)) return {a.re - a.re, ::fabs(a.im)};
+  return Turned<Sinh>(a);
 }
-
 inline Complex128 Cos(Complex128 a) { return Cosh({-a.im, a.re}); }
 
 }  // namespace complex
@@ -126,10 +178,10 @@ inline Complex128 Cos(Complex128 a) { return Cosh({-a.im, a.re}); }
 struct CLibrary {
   CW_C_FUNCTION(exp, Exp)
   CW_C_FUNCTION(log, Log)
-  CW_C_FUNCTION(sin, Turned<complex::Sinh>)
+  CW_C_FUNCTION(sin, Sin)
   CW_C_FUNCTION(cos, Cos)
   CW_C_FUNCTION(tan, Turned<complex::Tanh>)
-  CW_C_FUNCTION(asin, Asin)
+  CW_C_FUNCTION(asin, Turned<complex::Asinh>)
   CW_C_FUNCTION(acos, Acos)
   CW_C_FUNCTION(atan, Turned<complex::Atanh>)
   CW_C_FUNCTION(sinh, Sinh)
@@ -140,8 +192,7 @@ struct CLibrary {
   CW_C_FUNCTION(atanh, Atanh)
   CW_C_FUNCTION(sqrt, Sqrt)
   static inline Complex128 pow(Complex128 a, Complex128 b) {
-    const Complex128 log = complex::Log(a);
-    return complex::Exp({b.re * log.re - b.im * log.im, b.re * log.im + b.im * log.re});
+    return complex::Exp(complex::Multiply(b, complex::Log(a)));
   }
 };
 #undef CW_C_FUNCTION
