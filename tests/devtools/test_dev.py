@@ -35,9 +35,9 @@ def install_script(folder: Path, name: str, body: str) -> None:
 def test_help_names_every_command_from_any_folder(tmp_path: Path) -> None:
     answer = run_dev("--help", cwd=tmp_path)
     assert answer.returncode == 0
-    assert re.findall(r"^  (\w+)", answer.stdout, re.MULTILINE) == [
+    assert re.findall(r"^  ([\w-]+)", answer.stdout, re.MULTILINE) == [
         "demo", "test", "setup", "shell", "check", "fix", "gen", "bench", "fuzz", "sanitize",
-        "matrix", "wheel",
+        "matrix", "cuda", "gpu-check", "wheel",
     ]  # fmt: skip
 
 

@@ -5,12 +5,12 @@
 mod made_up;
 
 use cloakwork_devices::{Capabilities, Costs, Driver, Drivers};
-use cloakwork_ir::Device;
+use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
 use cloakwork_plan::{Options, Plan, Work, plan};
 use cloakwork_run::{Executor, RunError, RunOptions};
 use cloakwork_testing::{Inputs, inputs, programs_without_devices};
-use cloakwork_verify::Verified;
+use cloakwork_verify::{Verified, verify};
 use made_up::MadeUp;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -68,4 +68,49 @@ fn random_programs_give_the_same_bytes_on_cuda_and_give_everything_back() {
         }
     }
     assert!(launched > 700, "{launched} launches");
+}
+
+/// Indices that a check holds, between launches; some inputs are out of range.
+const CHECKED: &str = r#"
+%a = host_to_device input "a" i64[4096]
+%i = host_to_device input "i" i64[4096]
+%j = empty [4096], i64
+%j = _modsum_ttc %i, %i, 1000003, %j
+%b = empty [4096], i64
+%b = take_along_axis %a, %j, 0, %b
+%c = empty [4096], i64
+%c = _modsum_ttc %b, %b, 1000003, %c
+device_to_host %c -> output "c"
+"#;
+
+#[test]
+fn a_run_whose_check_fails_on_the_gpu_is_told_as_the_hosts_and_the_next_one_is_right() {
+    let made_up = MadeUp::new("seed=23");
+    let driver = free(&made_up);
+    let program = text::parse(CHECKED).unwrap();
+    let verified = Arc::new(verify(Arc::new(program)).verified.unwrap());
+    let good = inputs(verified.program(), |i| i as i64 % 40);
+    let bad = inputs(verified.program(), |i| 3000 + i as i64);
+    let mut here = Executor::new(planned(&verified, Device::Cpu, driver)).unwrap();
+    let expected = [run(&mut here, &good), run(&mut here, &bad)];
+    assert!(
+        expected[1]
+            .as_ref()
+            .unwrap_err()
+            .contains("take_along_axis")
+    );
+    let there = planned(&verified, Device::Sim(0), driver);
+    assert!(
+        there
+            .steps
+            .iter()
+            .any(|step| matches!(step.work, Work::Check(_)) && step.queue > 0)
+    );
+    let mut executor = Executor::new(there).unwrap();
+    for _ in 0..3 {
+        assert_eq!(
+            [run(&mut executor, &good), run(&mut executor, &bad)],
+            expected
+        );
+    }
 }
