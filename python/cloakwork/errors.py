@@ -338,6 +338,17 @@ class DriverError(CloakworkError, ValueError):
         return f"driver {self.driver}: {self.reason}"
 
 
+class DeclarationError(CloakworkError, ValueError):
+    """The declaration of a vendor's op is wrong: its file, and the line where."""
+
+    def __init__(self, file: str, line: int, expected: str, got: str) -> None:
+        super().__init__(file, line, expected, got)
+        self.file, self.line, self.expected, self.got = file, line, expected, got
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: expected {self.expected}, got {self.got}"
+
+
 class InternalError(CloakworkError, RuntimeError):
     """An error in Cloakwork itself: please report it."""
 

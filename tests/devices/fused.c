@@ -38,7 +38,17 @@ static void square_step_i64(const cw_launch* launch, uint64_t begin, uint64_t en
   }
 }
 
-// out[.., n] = a sum over k of a[n, k] * b[k], modulo 2^64: the space is n, k.
+// out = a * a % q * a % q.
+static void cube_i64(const cw_launch* launch, uint64_t begin, uint64_t end, void* scratch) {
+  (void)scratch;
+  for (uint64_t unit = begin; unit < end; ++unit) {
+    const int64_t a = ELEMENT(int64_t, 1), q = ELEMENT(int64_t, 2);
+    const int64_t square = (int64_t)((wide_word)a * a % q);
+    ELEMENT(int64_t, 0) = (int64_t)((wide_word)square * a % q);
+  }
+}
+
+// out[n] = a sum over k of a[n, k] * b[k], modulo 2^64: the space is n, k.
 static void row_sums_i64(const cw_launch* launch, uint64_t begin, uint64_t end, void* scratch) {
   (void)scratch;
   const uint32_t split = launch->rank - 1;
@@ -60,6 +70,7 @@ static const cw_kernel_row rows[] = {
     CW_SIMPLE_ROW("modmul", modmul_i64, CW_I64, CW_I64),
     CW_SIMPLE_ROW("modsum", modsum_i64, CW_I64, CW_I64),
     CW_SIMPLE_ROW("square_step", square_step_i64, CW_I64, CW_I64),
+    CW_SIMPLE_ROW("cube", cube_i64, CW_I64, CW_I64),
     CW_SIMPLE_ROW("row_sums", row_sums_i64, CW_I64, CW_I64),
 };
 CW_SIMPLE_DRIVER("fused", rows)

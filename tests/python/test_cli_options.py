@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import typer
 from cloakwork import zk
-from cloakwork.cli import main, plain, proving
+from cloakwork.cli import main, plain, proving, specializing
 from cloakwork.cli.commands import app
 from cloakwork.demo import digits, dot, merkle, sharpen
 from cloakwork.device import skeleton
@@ -315,6 +315,7 @@ class Spy:
 # Commands with files of their own: the called function, and a command line with an option's value.
 PROVE = "prove key.zkey w.wtns"
 CONFORM = "conform sim:0 --json --quick --ops modsum --seconds 0.3"
+SPECIALIZE = "specialize p.cwk --for sim:0"
 OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("conform", "--seed"): (None, "", f"{CONFORM} --seed 7", lambda facts: facts["seed"] == 7),
     ("conform", "--ops"): (None, "", CONFORM, lambda facts: len(facts["ops"]) == 1),
@@ -356,6 +357,14 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("demo sharpen", "--threads"): (sharpen, "run", "demo sharpen --threads 3", 3),
     ("demo merkle", "--out"): (merkle, "run", "demo merkle --out new", Path("new")),
     ("demo merkle", "--node"): (merkle, "run", "demo merkle --no-node", False),
+    ("specialize", "--for"): (specializing, "write", f"{SPECIALIZE} -o n.cwk", "sim:0"),
+    ("specialize", "--out"): (specializing, "write", f"{SPECIALIZE} -o n.cwk", Path("n.cwk")),
+    ("specialize", "--allow-fallback"): (
+        specializing,
+        "write",
+        f"{SPECIALIZE} -o n.cwk --allow-fallback",
+        True,
+    ),
     ("devices", "--json"): (None, "", "devices --json", None),
     ("new-device", "--language"): (skeleton, "new_device", "new-device a --language cpp", "cpp"),
     ("new-device", "--out"): (skeleton, "new_device", "new-device a --out new", Path("new")),
@@ -390,7 +399,10 @@ def test_an_option_reaches_what_it_is_for(
 
 
 # Each use of these takes effect; the commands refuse uses that exclude each other.
-REPEATED = {("run", "--input"), ("run", "--output"), ("convert", "--keep")}
+REPEATED = {
+    ("run", "--input"), ("run", "--output"), ("convert", "--keep"), ("conform", "--ops"),
+    ("diff", "--input"),
+}  # fmt: skip
 
 
 def test_an_option_that_is_given_twice_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -499,5 +511,5 @@ def test_the_library_calls_options_as_the_command_does() -> None:
                 run({"x": X} if run != program.run else {}, **{old: 1})
     words = {name.replace("_", "-") for name in cw.RunOptions.__annotations__}
     of_run = {_longest(option)[2:] for command, option in declared() if command == "run"}
-    # The command says --passes and --no-passes.
-    assert words - of_run == {"progress", "optimize"}
+    # The command says --passes, --no-passes and --no-fallback.
+    assert words - of_run == {"progress", "optimize", "fallback"}

@@ -40,7 +40,7 @@ def test_an_op_without_an_expansion_runs_on_the_host_and_the_table_counts_its_tr
     result = program.run(X, device=str(library()))
     np.testing.assert_array_equal(result.outputs[0], program.run(X).outputs[0])
     coverage = result.report.coverage
-    (row,) = [row for row in coverage.on_host if row.op == "argsort" or row.op == "sort"]
+    (row,) = [row for row in coverage.on_host if row.op in {"argsort", "sort"}]
     assert row.why is not None
     assert "fused:0 has no `sort` kernel" in row.why
     assert row.transfers == coverage.transfers

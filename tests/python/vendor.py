@@ -1,20 +1,16 @@
-"""A vendor's library for tests, built once a process: tests/devices/fused.c."""
+"""A vendor's library for tests, built once a process: fused.c and fused.toml in tests/devices."""
 
-import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from python.device_builds import ROOT, built
+
 SOURCE = ROOT / "tests" / "devices" / "fused.c"
 
 
 @cache
 def library() -> Path:
-    """The library, which stays where it is: a driver is loaded from one place."""
-    folder = Path(tempfile.mkdtemp(prefix="cloakwork-vendor-"))
-    file = folder / "libfused.so"
-    include = ROOT / "csrc" / "include"
-    command = ["cc", "-shared", "-fPIC", "-O2", "-I", str(include), str(SOURCE), "-o", str(file)]
-    subprocess.run(command, check=True)
+    """The library, with the declarations of its ops beside it."""
+    file = built(SOURCE, name="fused")
+    file.with_suffix(".toml").write_bytes(SOURCE.with_suffix(".toml").read_bytes())
     return file

@@ -39,7 +39,7 @@ pub use abi::{
 };
 pub use cuda::{cuda, cuda_obstacle};
 pub use driver::{DeviceError, Driver};
-pub use load::{load, register};
+pub use load::{load, ops_of, register};
 pub use loaded::file_of;
 pub use open::{DeviceMemory, Event, OpenDevice, Queue};
 pub use segment::{Node, NodeWork, Segment, Span};

@@ -13,6 +13,11 @@ const SYMBOL: &str = "cw_driver_table";
 /// `cw_driver_table_fn`.
 type TableFn = unsafe extern "C" fn() -> *const RawDriver;
 
+/// The symbol of the declarations of ops: `CW_DRIVER_OPS_SYMBOL`.
+const OPS_SYMBOL: &str = "cw_driver_ops";
+/// `cw_driver_ops_fn`.
+type OpsFn = unsafe extern "C" fn() -> *const c_char;
+
 /// Loads the driver of a shared library: its devices can be named from then on, by every program
 /// of the process. A file that is loaded already gives the same driver. It is never unloaded.
 ///
@@ -44,6 +49,40 @@ pub unsafe fn load(file: &Path) -> Result<DriverName, DeviceError> {
         DeviceError::Driver { reason, .. } => refused(reason),
         other => other,
     })
+}
+
+/// The declarations of ops that a library exports, if it does: the text of a file of declarations.
+///
+/// # Errors
+/// As [`load`], or the text is not UTF-8.
+///
+/// # Safety
+/// As [`load`].
+pub unsafe fn ops_of(file: &Path) -> Result<Option<String>, DeviceError> {
+    let refused = |reason: String| DeviceError::Driver {
+        name: file.display().to_string(),
+        reason,
+    };
+    let path = std::path::absolute(file).and_then(std::fs::canonicalize);
+    let path = path.map_err(|error| refused(format!("cannot be read: {error}")))?;
+    // SAFETY: the caller's promise.
+    let library = unsafe { Library::new(path) };
+    let library =
+        library.map_err(|error| refused(format!("cannot be loaded: {}", words(&error))))?;
+    // SAFETY: the symbol has the type of the header.
+    let Ok(ops) = (unsafe { library.get::<OpsFn>(OPS_SYMBOL.as_bytes()) }) else {
+        return Ok(None);
+    };
+    // SAFETY: the caller's promise.
+    let text = unsafe { ops() };
+    if text.is_null() {
+        return Ok(None);
+    }
+    // SAFETY: as above: a string, which is copied.
+    let text = unsafe { CStr::from_ptr(text) }.to_str();
+    let text =
+        text.map_err(|_| refused(format!("expected UTF-8 of {OPS_SYMBOL}, got other bytes")))?;
+    Ok(Some(text.to_owned()))
 }
 
 /// Makes the devices of a driver known by its name.

@@ -2,7 +2,8 @@
 
 use crate::op::ParamKind;
 use crate::{Args, Code, OpDef, OpError, find, find_form, geometry};
-use cloakwork_ir::{Arg, Builder, DType, ShapeItem, Symbol, shape_arg};
+use cloakwork_ir::{Arg, Builder, DType, Op, Program, ShapeItem, Step, Symbol, shape_arg};
+use std::collections::HashMap;
 
 /// The part of an axis that a slice keeps.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,11 @@ pub fn write_expansion(
     let mut expansion = Expansion::new(def, args, result, builder);
     expand(bound, &mut expansion)?;
     expansion.finish()
+}
+
+fn not_a_call() -> OpError {
+    let expected = "calls with results, and free";
+    OpError::new(Code::ArgumentType, "expansion", expected, "another step")
 }
 
 /// An argument of a step by its parameter's name.
@@ -169,6 +175,94 @@ impl<'a> Expansion<'a> {
     ) -> Result<(), OpError> {
         let args = self.arrange(def.name, given, out)?;
         self.builder.call_into(def.name, args, self.result);
+        Ok(())
+    }
+
+    /// Appends the steps of a program in which names of the op's parameters stand for its
+    /// arguments; all other names are temporaries.
+    ///
+    /// # Errors
+    /// A step calls no op, or allocates what is not a tensor.
+    pub fn program(&mut self, program: &Program) -> Result<(), OpError> {
+        let params = self.def.params.iter().zip(self.args);
+        let mut named: HashMap<String, Arg> = params
+            .map(|(param, arg)| (param.name.to_owned(), arg.clone()))
+            .collect();
+        for step in &program.steps {
+            match step {
+                Step::Op(op) => self.step(program, op, &mut named)?,
+                Step::Free(name) => {
+                    let freed = named.remove(program.symbol_name(*name));
+                    if let Some(Arg::Device(name, _)) = freed {
+                        self.temporaries.retain(|own| *own != name);
+                        self.builder.free(name);
+                    }
+                }
+                _ => return Err(not_a_call()),
+            }
+        }
+        Ok(())
+    }
+
+    fn step(
+        &mut self,
+        program: &Program,
+        op: &Op,
+        named: &mut HashMap<String, Arg>,
+    ) -> Result<(), OpError> {
+        let (name, args) = (program.text_name(op.name), program.args(op));
+        let known = find_form(name, args.len(), program.generation);
+        let (def, form) = known.map_err(|error| {
+            OpError::new(Code::ArgumentType, "expansion", "an op", error.to_string())
+        })?;
+        let standing = |arg: &Arg| match arg {
+            Arg::Device(name, _) => named.get(program.symbol_name(*name)).cloned(),
+            other => Some(other.clone()),
+        };
+        let out = def.out().and_then(|out| def.params.get(out));
+        let mut given: Vec<Named> = Vec::new();
+        let mut target = None;
+        for (param, arg) in form.args.iter().zip(args) {
+            let arg = standing(arg).ok_or_else(|| {
+                let expected = "names of parameters, or of results before";
+                OpError::new(
+                    Code::ArgumentType,
+                    "expansion",
+                    expected,
+                    program.text_name(op.name),
+                )
+            })?;
+            match out.is_some_and(|out| out.name == *param) {
+                true => target = Some(arg),
+                false if arg == Arg::None => {}
+                false => given.push((param, arg)),
+            }
+        }
+        let args = self.arrange(def.name, &given, target.as_ref())?;
+        let Some(Arg::Device(result, _)) = program.out(op) else {
+            return Err(not_a_call());
+        };
+        let result = program.symbol_name(*result).to_owned();
+        if target.is_none() && self.def.param(&result).is_some() {
+            let expected = "a name of its own for a new tensor";
+            return Err(OpError::new(
+                Code::ArgumentType,
+                "expansion",
+                expected,
+                result,
+            ));
+        }
+        let written = match (target, named.get(&result)) {
+            (Some(Arg::Device(name, _)), _) => name,
+            (None, Some(Arg::Device(name, _))) => *name,
+            _ => {
+                let name = self.builder.program.fresh_symbol();
+                self.temporaries.push(name);
+                name
+            }
+        };
+        self.builder.call_into(def.name, args, written);
+        named.insert(result, Arg::Device(written, None));
         Ok(())
     }
 

@@ -21,6 +21,7 @@ mod args;
 mod contents;
 mod creation;
 mod curve;
+pub mod custom;
 pub mod elementwise;
 mod error;
 mod expansion;

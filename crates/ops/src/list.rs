@@ -1,5 +1,6 @@
 //! The list of all ops, and how a name in a program finds its declaration.
 
+use crate::custom::known_by_name;
 use crate::op::{Form, OpDef, Origin};
 use crate::{
     creation, curve, elementwise, field, gadget, hash, layout, linear, modular, ntt, poly,
@@ -242,8 +243,15 @@ fn spellings() -> &'static HashMap<&'static str, Vec<Spelling>> {
 /// The declaration with this canonical name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static OpDef> {
-    let place = ALL.binary_search_by_key(&name, |def| def.name).ok()?;
-    ALL.get(place).copied()
+    match ALL.binary_search_by_key(&name, |def| def.name) {
+        Ok(place) => ALL.get(place).copied(),
+        Err(_) => known_by_name(name),
+    }
+}
+
+/// Whether a name is a spelling of an op of Cloakwork's own.
+pub(crate) fn is_own(name: &str) -> bool {
+    spellings().contains_key(name)
 }
 
 /// The declaration and spelling for a name as it stands in a program. Where two generations spell
@@ -257,10 +265,7 @@ pub fn find_form(
     generation: Generation,
 ) -> Result<(&'static OpDef, &'static Form), FormError> {
     let Some(candidates) = spellings().get(name) else {
-        return Err(FormError::Unknown {
-            name: name.to_owned(),
-            suggestion: nearest(name),
-        });
+        return custom_form(name, arg_count);
     };
     let fitting = || {
         candidates
@@ -278,6 +283,23 @@ pub fn find_form(
             forms: forms(candidates),
             got: arg_count,
         })
+}
+
+/// The one spelling of a vendor's op.
+fn custom_form(name: &str, arg_count: usize) -> Result<Spelling, FormError> {
+    let known = known_by_name(name).and_then(|def| Some((def, def.forms.first()?)));
+    let (def, form) = known.ok_or_else(|| FormError::Unknown {
+        name: name.to_owned(),
+        suggestion: nearest(name),
+    })?;
+    match form.args.len() == arg_count {
+        true => Ok((def, form)),
+        false => Err(FormError::Count {
+            name: name.to_owned(),
+            forms: vec![form.args],
+            got: arg_count,
+        }),
+    }
 }
 
 /// The arguments of one spelling for each number of arguments.

@@ -1,5 +1,6 @@
 //! The fields of a declaration. Every part that treats ops alike loops over them.
 
+use crate::custom::Custom;
 use crate::elementwise::Elementwise;
 use crate::reference::Reference;
 use crate::{Args, ContentCheck, Expansion, Launches, OpError, ReprRule};
@@ -38,6 +39,8 @@ pub enum Family {
     Curve,
     /// Hashes, transcripts of proofs, and random elements for them.
     Hash,
+    /// Ops that vendors declare for their devices.
+    Custom,
 }
 
 impl Family {
@@ -83,6 +86,7 @@ impl Family {
             Self::Poly => "poly",
             Self::Curve => "curve",
             Self::Hash => "hash",
+            Self::Custom => "custom",
         }
     }
 }
@@ -363,6 +367,8 @@ pub struct KernelBody {
     pub expand: Option<ExpandFn>,
     /// Whether a call can be written in these: some shapes and contents forbid it.
     pub expands: fn(&Args) -> bool,
+    /// The declaration of a vendor's op: the processor has no kernel for it.
+    pub custom: Option<&'static Custom>,
 }
 
 impl KernelBody {
@@ -387,6 +393,7 @@ impl KernelBody {
             elementwise: None,
             expand: None,
             expands: |_| true,
+            custom: None,
         }
     }
 

@@ -2,14 +2,15 @@
 //! that op, for which there is a kernel. Their results are equal to the bit, as the declaration
 //! says of its expansion.
 
-use crate::Draft;
 use crate::draft::Change;
 use crate::facts::{can_fail, written};
-use crate::template::{Slot, Template, templates};
+use crate::template::{Slot, Template, template, templates};
 use crate::uses::Uses;
+use crate::{Draft, dead};
 use cloakwork_ir::Lifetime;
+use cloakwork_ops::custom::registered;
 use cloakwork_ops::{Aliasing, Law, OpDef, ParamKind};
-use cloakwork_verify::{Action, Bound, Call, ValueId};
+use cloakwork_verify::{Action, Bound, Call, Mistake, ValueId, Verified};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
@@ -26,12 +27,36 @@ struct Found {
 }
 
 pub(crate) fn run(draft: &mut Draft<'_>) {
+    recognize(draft, templates().iter());
+}
+
+/// The program in which expansions of some ops, those of vendors too, are calls of these ops; none
+/// where there is none.
+///
+/// # Errors
+/// A mistake of the pass.
+pub fn recognized(
+    verified: &Verified,
+    is_wanted: &dyn Fn(&OpDef) -> bool,
+) -> Result<Option<Verified>, Mistake> {
+    let vendors: Vec<Template> = registered().into_iter().filter_map(template).collect();
+    let all = templates().iter().chain(&vendors);
+    let mut draft = Draft::new(verified);
+    recognize(&mut draft, all.filter(|template| is_wanted(template.def)));
+    if !draft.is_changed() {
+        return Ok(None);
+    }
+    dead::run(&mut draft);
+    draft.write().map(Some)
+}
+
+fn recognize<'t>(draft: &mut Draft<'_>, templates: impl Iterator<Item = &'t Template>) {
     let called = called(draft);
     let is_there = |template: &&Template| {
         let mut lines = template.lines.iter();
         lines.all(|line| called.contains(&std::ptr::from_ref(line.def)))
     };
-    let there: Vec<&Template> = templates().iter().filter(is_there).collect();
+    let there: Vec<&Template> = templates.filter(is_there).collect();
     if there.is_empty() {
         return;
     }

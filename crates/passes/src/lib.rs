@@ -41,5 +41,6 @@ mod template;
 mod uses;
 mod write;
 
+pub use composites::recognized;
 pub use draft::Draft;
 pub use pass::{Extent, PASSES, Pass, Shown, optimize, shown};

@@ -45,7 +45,8 @@ pub(crate) fn templates() -> &'static [Template] {
 /// Types of which an op takes one at least, residues first.
 const SAMPLES: [DType; 3] = [DType::I64, DType::F64, FIELD_DTYPES[0]];
 
-fn template(def: &'static OpDef) -> Option<Template> {
+/// The template of an op, if it has one.
+pub(crate) fn template(def: &'static OpDef) -> Option<Template> {
     let Body::Kernel(body) = &def.body else {
         return None;
     };

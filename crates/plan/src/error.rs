@@ -27,6 +27,19 @@ pub enum PlanError {
         /// Their names.
         ops: String,
     },
+    /// A vendor's op for whose device the program is not planned.
+    #[error(
+        "step {step}: `{op}`, which {file} declares without an expansion, runs only on a device \
+         with a kernel of this name: load its driver and run there"
+    )]
+    OnlyOnItsDevice {
+        /// The program's step.
+        step: u32,
+        /// The op.
+        op: String,
+        /// The file of its declaration.
+        file: String,
+    },
     /// Steps would run on the host, and the options allow none.
     #[error("no fallback: {}", told(steps))]
     Fallback {

@@ -40,6 +40,7 @@ mod plan;
 mod print;
 mod queues;
 mod segments;
+mod specialize;
 mod spill;
 
 pub use build::plan;
@@ -55,3 +56,4 @@ pub use plan::{
 };
 pub use queues::{Queue, Wait};
 pub use segments::{Segment, SegmentNode, SegmentRange};
+pub use specialize::{Specialized, specialize};

@@ -3,8 +3,11 @@
 use crate::device::CPU;
 use crate::errors;
 use crate::guard::unlocked;
-use cloakwork_devices::{Capabilities, DeviceError, Driver, Drivers, cuda, file_of, load};
+use cloakwork_devices::{Capabilities, DeviceError, Driver, Drivers, cuda, file_of, load, ops_of};
 use cloakwork_ir::{Device, DriverName};
+use cloakwork_ops::custom::registered;
+use cloakwork_ops::{OpDef, Param, ParamKind};
+use cloakwork_verify::declare;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
@@ -73,6 +76,46 @@ pub fn load_driver(file: PathBuf) -> PyResult<&'static str> {
     let name = unsafe { load(&file) };
     name.map(DriverName::as_str)
         .map_err(|error| refused(&error))
+}
+
+/// The declarations of ops that a library exports, if it does.
+#[pyfunction]
+pub fn driver_ops(file: PathBuf) -> PyResult<Option<String>> {
+    // SAFETY: as `load_driver`.
+    unsafe { ops_of(&file) }.map_err(|error| refused(&error))
+}
+
+/// Make the ops of a file of declarations known; returns their names.
+#[pyfunction]
+pub fn declare_ops(py: Python<'_>, text: &str, file: &str) -> PyResult<Vec<&'static str>> {
+    let declared = unlocked(py, || declare(text, file))?;
+    let declared = declared.map_err(|error| {
+        let parts = (error.file, error.line, error.expected, error.got);
+        errors::make(py, "DeclarationError", parts)
+    })?;
+    Ok(declared.into_iter().map(|def| def.name).collect())
+}
+
+/// A parameter of a vendor's op: its name, and whether it may be left out, for which value.
+type Parameter = (&'static str, bool, Option<i64>);
+
+/// The vendors' ops that are known: name, definition, file and parameters.
+#[pyfunction]
+pub fn declared_ops() -> Vec<(&'static str, &'static str, &'static str, Vec<Parameter>)> {
+    let parameter = |param: &Param| {
+        let may_miss = param.kind == ParamKind::Out || param.default.is_some();
+        (param.name, may_miss, param.default)
+    };
+    let about = |def: &'static OpDef| {
+        let file = def.custom().map_or("", |custom| custom.file.as_str());
+        (
+            def.name,
+            def.doc,
+            file,
+            def.params.iter().map(parameter).collect(),
+        )
+    };
+    registered().into_iter().map(about).collect()
 }
 
 /// The drivers that are loaded: a dict each.

@@ -182,7 +182,9 @@ pub fn plan(error: PlanError) -> PyErr {
             &format!("none: the program names its devices, {named} among them"),
         ),
         PlanError::NoDevice { device, .. } => crate::drivers::unknown_device(&device.to_string()),
-        PlanError::NoKernel { .. } | PlanError::NoExpansion { .. } => message("PlanError", text),
+        PlanError::NoKernel { .. }
+        | PlanError::NoExpansion { .. }
+        | PlanError::OnlyOnItsDevice { .. } => message("PlanError", text),
         PlanError::Fallback { steps } => {
             let rows = steps.into_iter().map(|row| (row.step, row.op, row.why));
             let rows: Vec<_> = rows.collect();

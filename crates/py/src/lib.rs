@@ -63,6 +63,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(copies::rebuild, module)?)?;
     module.add_function(wrap_pyfunction!(index::take, module)?)?;
     module.add_function(wrap_pyfunction!(coverage::of_program, module)?)?;
+    module.add_function(wrap_pyfunction!(coverage::specialize, module)?)?;
     module.add_function(wrap_pyfunction!(device::devices, module)?)?;
     module.add_function(wrap_pyfunction!(machine::machine, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::load_driver, module)?)?;
@@ -75,6 +76,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(conformance::conform, module)?)?;
     module.add_function(wrap_pyfunction!(conformance::diff, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::cuda_reason, module)?)?;
+    module.add_function(wrap_pyfunction!(drivers::driver_ops, module)?)?;
+    module.add_function(wrap_pyfunction!(drivers::declare_ops, module)?)?;
+    module.add_function(wrap_pyfunction!(drivers::declared_ops, module)?)?;
     module.add_function(wrap_pyfunction!(device::get_threads, module)?)?;
     module.add_function(wrap_pyfunction!(device::last_dispatch, module)?)?;
     module.add_function(wrap_pyfunction!(device::memory_stats, module)?)?;

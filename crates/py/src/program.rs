@@ -636,7 +636,9 @@ impl Program {
         let generation = heal_generation(generation)?;
         let verified = self.verified(py)?;
         let annotated = unlocked(py, || annotate(&verified, generation))?;
-        let foreign = annotated.foreign.iter().find(|(_, op)| !keep.contains(op));
+        let is_vendors = |op: &str| find(op).is_some_and(|def| def.custom().is_some());
+        let mut foreign = annotated.foreign.iter();
+        let foreign = foreign.find(|(_, op)| !keep.contains(op) && !is_vendors(op));
         if let Some((step, op)) = foreign {
             let text = format!(
                 "{}: step {step}: HEAL has no op {op}; save as .cwk, or keep it by name for a \

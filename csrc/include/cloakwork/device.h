@@ -201,6 +201,10 @@ typedef struct cw_driver {
 // The one symbol that a library with a driver exports: its table.
 typedef const cw_driver* (*cw_driver_table_fn)(void);
 #define CW_DRIVER_TABLE_SYMBOL "cw_driver_table"
+// Another one that it may export: declarations of ops that only its devices have, as the text of a
+// file (docs/custom-ops.md). A file beside the library serves the same: libmychip.toml.
+typedef const char* (*cw_driver_ops_fn)(void);
+#define CW_DRIVER_OPS_SYMBOL "cw_driver_ops"
 
 // Sizes and offsets of the structs above, for the test that compares them with Rust's mirrors.
 const uint64_t* cw_device_layout(uint64_t* count);

@@ -13,10 +13,20 @@ import typer
 
 from cloakwork import __version__, files
 from cloakwork._core import devices as list_devices
-from cloakwork.cli import circuits, conformance, programs, proofs, results, show, vendors
+from cloakwork.cli import (
+    circuits,
+    conformance,
+    programs,
+    proofs,
+    results,
+    show,
+    specializing,
+    vendors,
+)
 from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
+from cloakwork.device.drivers import device_name
 from cloakwork.device.drivers import drivers as loaded_drivers
 from cloakwork.device.machine import machine_with_cuda
 from cloakwork.errors import ParamError, ProgramError
@@ -37,6 +47,7 @@ app.add_typer(demos, name="demo")
 conformance.add(app)
 proofs.add(app)
 vendors.add(app)
+specializing.add(app)
 
 File = Annotated[
     Path,
@@ -140,6 +151,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         read = [file, *programs.files_of(given or [])]
         files.claim([profile], read)
         check_folder(spill_dir)
+        device = device_name(device)  # which makes its driver's ops known
         program = programs.load(file, generation, checksums=verify or bisect)
         kinds.refuse(program, {"--verify": verify, "--bisect": bisect})
         inputs = programs.read_inputs(given or [])
@@ -235,6 +247,7 @@ def inspect(  # noqa: PLR0913, PLR0917 (one parameter an option)
     """
     status = 0
     with in_words(context.obj), _findings_as_json(as_json):
+        device = device and device_name(device)
         if circuits.kind(file) is not None:
             other = {
                 "--plan": plan, "--passes": passes, "--threads": threads,

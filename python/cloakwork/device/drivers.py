@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cloakwork import _core
+from cloakwork.device import custom
 from cloakwork.lazy import public
 
 _VARIABLE = "CLOAKWORK_DRIVERS"
@@ -35,9 +36,11 @@ def load_driver(file: str | os.PathLike[str]) -> Driver:
 
     file   a library that exports `cw_driver_table` (csrc/include/cloakwork/device.h).
 
-    Its devices can be named in this process from now on.  A library that is loaded already gives
-    the same driver; none is unloaded.  DriverError says what is wrong with a file that is no
-    library, has no such symbol, or a table of another version, or whose name is taken.
+    Its devices can be named in this process from now on, and the ops that it declares itself or
+    in a file of its name beside it (libmychip.toml) are known (docs/custom-ops.md).  A library
+    that is loaded already gives the same driver; none is unloaded.  DriverError says what is wrong
+    with a file that is no library, has no such symbol, or a table of another version, or whose
+    name is taken.
 
     >>> from cloakwork.device import load_driver
     >>> load_driver("./nothing.so")
@@ -47,6 +50,7 @@ def load_driver(file: str | os.PathLike[str]) -> Driver:
 (os error 2)
     """
     name = _core.load_driver(os.fspath(file))
+    custom.load_ops_of(file)
     return next(driver for driver in drivers() if driver.name == name)
 
 
@@ -57,7 +61,7 @@ def drivers() -> list[Driver]:
     >>> "nothing" in [driver.name for driver in drivers()]
     False
     """
-    _load_listed()
+    load_listed()
     return [
         Driver(
             name=facts["name"],
@@ -88,7 +92,7 @@ def resolve(device: str) -> str:
         return f"{load_class(file)}:{index}"
     if _is_file(file):
         return f"{load_driver(file).name}:{index}"
-    _load_listed()
+    load_listed()
     return device
 
 
@@ -106,7 +110,11 @@ def _is_file(file: str) -> bool:
     return os.sep in file or file.endswith(_ENDINGS) or _of_class(file)
 
 
-def _load_listed() -> None:
-    """Load the files of the environment that are not loaded yet."""
+def load_listed() -> None:
+    """Load the drivers and declarations of ops that CLOAKWORK_DRIVERS lists."""
     for file in filter(None, os.environ.get(_VARIABLE, "").split(os.pathsep)):
-        _core.load_driver(str(Path(file).expanduser()))
+        path = Path(file).expanduser()
+        if path.suffix == ".toml":
+            custom.load_ops(path)
+        else:
+            load_driver(path)

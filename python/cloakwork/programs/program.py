@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from cloakwork import _core, files
 from cloakwork.errors import KeyMismatchError, LoadError, ParamError
@@ -152,6 +152,10 @@ class Program(Runnable):
         core = self._serving(values, self._clients(values))
         left = {name: value for name, value in values.items() if name in core.input_names()}
         return self._derived(core, replace(self._signature, bundles={})), left
+
+    def with_core(self, core: _core.Program) -> Program:
+        """Another program with the same inputs and results."""
+        return self._derived(core, self._signature)
 
     def _derived(self, core: _core.Program, signature: Signature) -> Program:
         """A program derived from this one: it reads the same files."""
@@ -332,6 +336,17 @@ class Program(Runnable):
             raise ParamError("ops", ops, '"minimal", or a collection of names of ops')
         names = None if isinstance(ops, str) else name_set("ops", ops)
         return self._derived(self._core.expanded(names), self._signature)
+
+    def specialize(self, device: str, *, allow_fallback: bool = False) -> Program:
+        """The same program in exactly the ops that a device implements, its vendor's included.
+
+        FallbackError names the steps for which that is not possible; with `allow_fallback` they
+        stay.  Results are equal to the bit.
+        """
+        from cloakwork.programs.specialized import specialize
+
+        made = specialize(self, device, allow_fallback=allow_fallback).program
+        return cast("Program", made)
 
     def to_heal(
         self,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from cloakwork import _core
+from cloakwork.device.drivers import load_listed
 from cloakwork.errors import ParamError
 from cloakwork.files import name_of
 from cloakwork.lazy import public
@@ -89,6 +90,23 @@ class Transcript(Runnable):
         no_functions(functions)
         return Operands(self._core, [])
 
+    def specialize(self, device: str, *, allow_fallback: bool = False) -> Transcript:
+        """The same transcript in exactly the ops that a device implements, its vendor's included.
+
+        FallbackError names the steps for which that is not possible; with `allow_fallback` they
+        stay.  Results are equal to the bit.
+        """
+        from cloakwork.programs.specialized import specialize
+
+        made = specialize(self, device, allow_fallback=allow_fallback).program
+        return cast("Transcript", made)
+
+    def with_core(self, core: _core.Program) -> Transcript:
+        """Another transcript from the same file."""
+        made = Transcript(core, branch=self._branch, keep=self._keep)
+        made.sources = self.sources
+        return made
+
     def to_program(self, inputs: Collection[str] = ()) -> Program:
         """The transcript as a program, planned once for all data of some of its uploads.
 
@@ -147,6 +165,7 @@ class Transcript(Runnable):
 
 def read(name: str, *, generation: str | None, checksums: bool) -> _core.Program:
     """The program in a container or a file of HEAL's."""
+    load_listed()  # a program may have ops of vendors
     core = _core.Program.load(name, None, checksums, generation)
     notes.check_kind(core, name)
     return core

@@ -22,7 +22,9 @@ pub(super) fn choose(facts: &mut Facts, options: &Options) {
     };
     let mut order: Vec<usize> = Vec::new();
     for (index, stored) in choice.facts.storages.iter().enumerate() {
-        if stored.is_free && !stored.writers.is_empty() {
+        let mut writers = stored.writers.iter();
+        let stays = writers.any(|&writer| choice.facts.tasks[writer as usize].is_device_only);
+        if stored.is_free && !stored.writers.is_empty() && !stays {
             order.push(index);
         }
     }

@@ -56,6 +56,8 @@ pub(super) struct Task {
     lack: Option<Lack>,
     /// Whether it is the caller's own code, which runs only on the host.
     is_host_only: bool,
+    /// Whether only the device has its kernel.
+    pub is_device_only: bool,
 }
 
 impl Task {
@@ -65,9 +67,9 @@ impl Task {
     }
 }
 
-pub(super) struct Facts {
-    pub storages: Vec<Stored>,
-    pub tasks: Vec<Task>,
+pub(crate) struct Facts {
+    pub(super) storages: Vec<Stored>,
+    pub(super) tasks: Vec<Task>,
 }
 
 impl Facts {
@@ -138,7 +140,7 @@ impl Facts {
     }
 
     /// Whether a task runs on the device.
-    pub fn is_away(&self, task: &Task) -> bool {
+    pub(super) fn is_away(&self, task: &Task) -> bool {
         self.storages[task.result].away && task.can_leave()
     }
 
@@ -285,6 +287,7 @@ impl Program<'_> {
             device_ns: 0,
             lack: None,
             is_host_only: false,
+            is_device_only: false,
         })
     }
 
@@ -301,6 +304,9 @@ impl Program<'_> {
             });
             let bytes = bytes.fold(0, u64::saturating_add);
             let types = launch_types(self.verified, call, launch);
+            let on_host =
+                types.and_then(|types| self.options.kernel(Device::Cpu, launch.kernel, types));
+            task.is_device_only |= call.def.custom().is_some() && on_host.is_none();
             self.launch(task, (launch, types), operations, bytes);
         }
     }

@@ -12,7 +12,7 @@ mod facts;
 mod suited;
 
 pub(crate) use bind::{bound, of_budget};
-pub(crate) use facts::{dtype_of, touched};
+pub(crate) use facts::{Facts, dtype_of, touched};
 pub(crate) use suited::Suited;
 
 use crate::error::Refused;
@@ -21,7 +21,6 @@ use crate::{Options, PlanError};
 use cloakwork_devices::Capabilities;
 use cloakwork_ir::{DType, Device, Step};
 use cloakwork_verify::{StorageId, Verified};
-use facts::Facts;
 use std::fmt;
 
 /// A kernel that a device lacks.
@@ -122,7 +121,9 @@ impl Placement {
         };
         match options.fallback || placement.elsewhere.is_empty() {
             true => Ok(placement),
-            false => Err(refused(verified, &placement.elsewhere)),
+            false => Err(PlanError::Fallback {
+                steps: refused_steps(verified, &placement.elsewhere),
+            }),
         }
     }
 
@@ -138,8 +139,8 @@ impl Placement {
     }
 }
 
-/// The refusal of steps on the host, by the steps and ops of the program as written.
-fn refused(verified: &Verified, elsewhere: &[Elsewhere]) -> PlanError {
+/// Steps on the host, by the steps and ops of the program as written.
+pub(crate) fn refused_steps(verified: &Verified, elsewhere: &[Elsewhere]) -> Vec<Refused> {
     let (source, origins) = (verified.source(), verified.origins());
     let step_of = |origin: u32| {
         let all = origins.as_ref();
@@ -159,7 +160,7 @@ fn refused(verified: &Verified, elsewhere: &[Elsewhere]) -> PlanError {
             steps.push(Refused { step, op, why });
         }
     }
-    PlanError::Fallback { steps }
+    steps
 }
 
 /// Whether only a driver reaches a device's memory.

@@ -36,7 +36,7 @@ impl Suited {
     /// A mistake in a declaration.
     pub fn of(lowered: &Arc<Verified>, options: &Options) -> Result<Self, PlanError> {
         let mut search = Search::new(options);
-        let lacking = search.lacking(lowered);
+        let lacking = search.lacking(lowered)?;
         if lacking.is_empty() {
             return Ok(Self {
                 verified: Arc::clone(lowered),
@@ -83,7 +83,10 @@ impl<'a> Search<'a> {
     }
 
     /// The steps whose device lacks a kernel of their call, which can be expanded.
-    fn lacking(&mut self, verified: &Verified) -> FxHashMap<u32, Sides> {
+    ///
+    /// # Errors
+    /// A vendor's op without an expansion, for a device that has no kernel of it.
+    fn lacking(&mut self, verified: &Verified) -> Result<FxHashMap<u32, Sides>, PlanError> {
         let mut found = FxHashMap::default();
         for (step, action) in verified.actions() {
             let Action::Kernel { call, out } = action else {
@@ -99,15 +102,21 @@ impl<'a> Search<'a> {
                 continue;
             };
             let device = self.options.device_of(storage.device);
-            if body.expand.is_none() || !super::is_away(self.options, device) {
+            if body.custom.is_none()
+                && (body.expand.is_none() || !super::is_away(self.options, device))
+            {
                 continue;
             }
             let lack = self.lack(verified, (call, body), device);
-            if lack.there && verified.is_checked(call) && verified.can_expand(call) {
+            if lack.there && lack.here && body.expand.is_none() {
+                return Err(only_there(verified, *step, call));
+            }
+            let same_errors = lack.here || verified.is_checked(call);
+            if lack.there && same_errors && verified.can_expand(call) {
                 found.insert(*step, lack);
             }
         }
-        found
+        Ok(found)
     }
 
     /// Which kernels a call lacks on a device, and on the host.
@@ -150,11 +159,24 @@ impl<'a> Search<'a> {
             let (made, of) = expand_once(&now.0, &|_, step, _| wanted.contains(&step))?;
             let of = of.into_iter().map(|step| now.1[step as usize]).collect();
             now = (Arc::new(made), of);
-            let lacking = self.lacking(&now.0);
+            let lacking = self.lacking(&now.0)?;
             let is_inner = |step: &u32| steps.contains(&now.1[*step as usize]);
             wanted = lacking.into_keys().filter(is_inner).collect();
         }
         Ok(now)
+    }
+}
+
+/// The refusal of a vendor's op that neither side computes.
+fn only_there(verified: &Verified, step: u32, call: &Call) -> PlanError {
+    let origins = verified.origins();
+    PlanError::OnlyOnItsDevice {
+        step: origins.map_or(step, |all| all[step as usize]),
+        op: call.def.name.to_owned(),
+        file: call
+            .def
+            .custom()
+            .map_or_else(String::new, |custom| custom.file.clone()),
     }
 }
 

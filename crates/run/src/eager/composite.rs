@@ -4,12 +4,12 @@
 use super::checks::Checks;
 use super::prepared::{Fresh, Prepared};
 use super::{
-    Context, EagerArg, EagerError, Tensor, call, fill_in, internal, prepared_or_new, shares,
-    tensor_of, with_args,
+    Context, EagerArg, EagerError, Tensor, TypeFn, call, fill_in, internal, prepared_or_new,
+    shares, tensor_of, with_args,
 };
 use cloakwork_ir::{Arg, Builder, HostId, Op, Program, Step, Symbol, View};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{Body, ExpandBody, OpDef, Viewed, find_form, write_expansion};
+use cloakwork_ops::{Body, OpDef, Viewed, find_form, write_expansion};
 use cloakwork_verify::check_call;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -67,11 +67,11 @@ impl Composite {
     /// As of any call.
     pub fn first_run(
         context: Context,
-        body: &'static ExpandBody,
+        infer: TypeFn,
         args: &mut [EagerArg],
     ) -> Result<(Self, Tensor), EagerError> {
         let def = context.def;
-        let out = written(def, body, args)?;
+        let out = written(def, infer, args)?;
         let checks = Checks::of(context, args, &[])?;
         checks.hold(context, args)?;
         let mut builder = Builder::new();
@@ -171,13 +171,13 @@ fn tensor_at<'a>(
 /// Sees to the tensor that a composite op writes.
 fn written(
     def: &'static OpDef,
-    body: &ExpandBody,
+    infer: TypeFn,
     args: &mut [EagerArg],
 ) -> Result<Option<(usize, Fresh)>, EagerError> {
     let Some(place) = def.out() else {
         return Ok(None);
     };
-    let ty = with_args(def, args, body.infer)?;
+    let ty = with_args(def, args, infer)?;
     let fresh = Fresh::new(ty.dtype, View::contiguous(ty.shape), true);
     if !matches!(args[place], EagerArg::Tensor(_)) {
         args[place] = EagerArg::Tensor(fresh.make()?);

@@ -18,7 +18,9 @@ pub use tensor::{Lent, Storage, Tensor};
 use crate::RunError;
 use cloakwork_ir::{DType, ShapeItem, Type};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{Args, Body, Code, OpDef, OpError, Operand, ParamKind, Value, Viewed};
+use cloakwork_ops::{
+    Args, Body, Code, ExpandBody, KernelBody, OpDef, OpError, Operand, ParamKind, Value, Viewed,
+};
 use composite::Composite;
 use key::Key;
 use prepared::{Kernel, Prepared, Repacked};
@@ -236,9 +238,12 @@ fn new(context: Context, args: &mut [EagerArg], key: Option<Key>) -> Result<Made
     let def = context.def;
     in_range(def, args)?;
     let (prepared, result) = match &def.body {
-        Body::Kernel(body) => (Prepared::Kernel(Kernel::new(context, body, args)?), None),
-        Body::Expand(body) => {
-            let (composite, result) = Composite::first_run(context, body, args)?;
+        Body::Kernel(body) if body.custom.is_none() => {
+            (Prepared::Kernel(Kernel::new(context, body, args)?), None)
+        }
+        Body::Kernel(KernelBody { expand: None, .. }) => return Err(without_expansion(def)),
+        Body::Kernel(KernelBody { infer, .. }) | Body::Expand(ExpandBody { infer, .. }) => {
+            let (composite, result) = Composite::first_run(context, *infer, args)?;
             (Prepared::Composite(composite), Some(result))
         }
         Body::View(view) => {
@@ -257,6 +262,17 @@ fn new(context: Context, args: &mut [EagerArg], key: Option<Key>) -> Result<Made
         }
     };
     Ok((kept::keep(key, prepared), result))
+}
+
+/// The refusal of a vendor's op that the processor cannot compute.
+fn without_expansion(def: &'static OpDef) -> EagerError {
+    let expected = "an op with an expansion, or a program that runs on the op's device";
+    let file = def.custom().map_or("", |custom| &custom.file);
+    let got = format!("an op that {file} declares without one");
+    EagerError::Call {
+        op: def.name,
+        error: OpError::new(Code::ArgumentType, "", expected, got),
+    }
 }
 
 /// Gives omitted arguments their defaults.
