@@ -102,7 +102,7 @@ def steps(folder: Path) -> dict[str, Words]:
         "Python's tests of the driver": [PYTHON, "-m", "pytest", "tests/python/test_cuda.py", "-q"],
         "conform": [
             program, "conform", DEVICE,
-            "--budget", str(CONFORM_SECONDS), "--json", folder / "conform.json",
+            "--seconds", str(CONFORM_SECONDS), "--junit", folder / "conform.xml",
         ],
     }  # fmt: skip
     for demo, file in DEMOS.items():

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import typer
+from cloakwork.cli.commands import app
 from python.made_up_cuda import variables
 
 from scripts.dev import gpu_check
@@ -53,6 +55,19 @@ def test_the_table_has_a_line_for_each_step_and_figure(tmp_path: Path) -> None:
     assert sum("failed with 1" in line for line in lines) == 1
     assert lines[-1].endswith("1.250 us  <= 0.8   not reached")
     assert not report.passed
+
+
+def test_the_commands_that_it_calls_take_their_options(tmp_path: Path) -> None:
+    group = typer.main.get_command(app)
+    assert isinstance(group, typer.core.TyperGroup)
+    for words in gpu_check.steps(tmp_path).values():
+        if Path(words[0]).name != "cloakwork":
+            continue
+        name, *rest = map(str, words[1:])
+        context = group.make_context(name, [name, *rest], resilient_parsing=True)
+        command = group.commands[name]
+        if isinstance(command, typer.core.TyperCommand):
+            assert command.make_context(name, rest, parent=context).params
 
 
 def test_the_benchmarks_give_right_results_on_a_device(tmp_path: Path) -> None:
