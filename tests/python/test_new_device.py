@@ -41,7 +41,7 @@ def cloakwork(*words: str, folder: Path, env: dict[str, str]) -> subprocess.Comp
 
 
 @pytest.mark.parametrize("language", skeleton.LANGUAGES)
-def test_a_new_device_builds_and_runs_a_transcript(
+def test_a_new_device_builds_runs_a_transcript_and_conforms_in_three_ops(
     language: str, tmp_path: Path, installed: dict[str, str]
 ) -> None:
     if language != "python" and not (builds.has_compilers() and shutil.which("make")):
@@ -64,6 +64,10 @@ def test_a_new_device_builds_and_runs_a_transcript(
     ran = cloakwork(*line, folder=tmp_path, env=installed)
     assert ran.returncode == 0, ran.stderr
     assert "all as expected" in ran.stdout
+    line = ["conform", f"./{name}/{device}", "--quick", "--ops", "copy,modmul,modsum"]
+    held = cloakwork(*line, folder=tmp_path, env=installed)
+    assert held.returncode == 0, held.stdout + held.stderr
+    assert "3 of 3 ops pass" in held.stdout
 
 
 @pytest.mark.parametrize(
