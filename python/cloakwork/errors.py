@@ -286,6 +286,24 @@ class ContentsError(RunError):
         return f"{self.place}: {self.call}"
 
 
+class DeviceLostError(RunError):
+    """The process of a device's driver ended, or was ended, while it was needed.
+
+    `reason` says how, and in which call; `step` is the program's step that the call was for, or
+    None, and `place` names it with its op.
+    """
+
+    def __init__(
+        self, device: str, reason: str, step: int | None = None, place: str | None = None
+    ) -> None:
+        super().__init__(device, reason, step, place)
+        self.device, self.reason, self.step, self.place = device, reason, step, place
+
+    def __str__(self) -> str:
+        where = f"{self.place}: " if self.place else ""
+        return f"{where}{self.device}: {self.reason}"
+
+
 class InputError(CloakworkError, ValueError):
     """An input has a type other than the program declares."""
 

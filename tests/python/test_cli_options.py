@@ -148,6 +148,12 @@ FILES: dict[tuple[str, str], Row] = {
         "--no-fallback --device sim:0 --json",
         lambda s: "host" not in s.facts["report"]["coverage"]["runs"],
     ),
+    ("run", "--isolate"): Row(
+        "--isolate", lambda s: s.status == 2 and "only a library can run in a process" in s.err
+    ),
+    ("run", "--timeout"): Row(
+        "--timeout 5", lambda s: s.status == 2 and "only a library can run in a process" in s.err
+    ),
     ("run", "--threads"): Row(
         "--threads 2 --json", lambda s: ran("threads", 2)(s) and s.facts["report"]["threads"] == 2
     ),
@@ -172,6 +178,10 @@ FILES: dict[tuple[str, str], Row] = {
     ("check", "--generation"): Row("--generation first", lambda s: s.status == 0, OF_TRANSCRIPTS),
     ("check", "--json"): Row("--json", lambda s: isinstance(s.facts, list)),
     ("inspect", "--threads"): Row("--threads 2 --json", lambda s: s.facts["threads"] == 2),
+    ("inspect", "--isolate"): Row(
+        "--device sim:0 --isolate", lambda s: s.status == 2 and "isolate: got sim:0" in s.err
+    ),
+    ("inspect", "--timeout"): Row("--timeout nan", lambda s: s.status == 2 and "above 0" in s.err),
     ("inspect", "--device"): Row("--device sim:0 --plan", lambda s: "sim:0@" in s.out),
     ("inspect", "--no-fallback"): Row(
         "--no-fallback --device sim:0 --json", lambda s: "host" not in s.facts["on_device"]["runs"]

@@ -67,11 +67,13 @@ _PREFIX = "cloakwork-"
 
 # Locks of the standard library stay held in a forked child if the parent's other threads hold them:
 # `process` has safe ones. These locks belong to one run, or to one traced function, which the child
-# does not continue; the first are those of a simulated device, which a child opens again.
+# does not continue; the first are those of devices, which a child opens again.
 OWN_LOCKS = (
+    "crates/devices/src/isolate/",
     "crates/devices/src/sim/",
     "crates/process/src/",
     "crates/py/src/functions.rs",
+    "crates/run/src/exec/devices.rs",
     "crates/trace/src/recording.rs",
     "crates/run/src/schedule/",
     "crates/run/src/tests/schedule.rs",

@@ -99,6 +99,15 @@ impl Capabilities {
         self.0 & other.0 == other.0
     }
 
+    /// The bits, of which some may have no meaning.
+    pub(crate) const fn of_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) const fn bits(self) -> u64 {
+        self.0
+    }
+
     /// Whether all of them have a meaning.
     pub(crate) const fn are_known(self) -> bool {
         Self::ALL.has(self)

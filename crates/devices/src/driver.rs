@@ -1,9 +1,9 @@
 //! A driver: its table, read and checked.
 
-use crate::OpenDevice;
 use crate::abi::{
     ABI, Capabilities, Costs, FailedCheck, RawDriver, RawFunctions, RawSegmentFunctions,
 };
+use crate::{OpenDevice, isolate};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{Isa, KernelRow, Rows};
 use std::collections::BTreeSet;
@@ -30,6 +30,16 @@ pub enum DeviceError {
         action: &'static str,
         /// The driver's words.
         reason: String,
+    },
+    /// The process of a driver ended, or was ended: its device does nothing any more.
+    #[error("{device}: {reason}")]
+    Lost {
+        /// The device.
+        device: String,
+        /// How it ended, and in which call.
+        reason: String,
+        /// The step of the plan that the call was for.
+        step: Option<u32>,
     },
     /// A check in a queue found contents wrong.
     #[error("{device}: check {} found wrong contents, status {}", failed.check, failed.status)]
@@ -157,7 +167,10 @@ impl Driver {
 
     /// # Safety
     /// As [`Driver::new`].
-    unsafe fn of(raw: &'static RawDriver, rows: &'static Rows) -> Result<Self, DeviceError> {
+    pub(crate) unsafe fn of(
+        raw: &'static RawDriver,
+        rows: &'static Rows,
+    ) -> Result<Self, DeviceError> {
         // SAFETY: the caller's promise.
         let name = unsafe { name_of(raw) };
         let unnamed = !raw.capabilities.has(Capabilities::SEGMENTS) && !raw.segments.is_null();
@@ -282,6 +295,10 @@ impl Driver {
         (self.lacks.is_empty() || !self.lacks.contains(kernel)).then_some(found)
     }
 
+    pub(crate) fn functions(&self) -> Option<&'static RawFunctions> {
+        self.functions
+    }
+
     pub(crate) fn segments(&self) -> Option<&'static RawSegmentFunctions> {
         self.segments
     }
@@ -317,6 +334,13 @@ impl Driver {
         let functions = functions.ok_or_else(|| refused("its memory is the host's".into()))?;
         OpenDevice::new(self, functions, index)
             .map(Arc::new)
-            .map_err(refused)
+            .map_err(|(code, reason)| match isolate::is_lost(functions, code) {
+                true => DeviceError::Lost {
+                    device: self.device_name(index),
+                    reason,
+                    step: None,
+                },
+                false => refused(reason),
+            })
     }
 }

@@ -25,11 +25,13 @@ mod cpu;
 mod cuda;
 mod disk;
 mod driver;
+pub mod isolate;
 mod load;
 mod loaded;
 pub mod machine;
 pub mod memory;
 mod open;
+mod place;
 mod segment;
 mod sim;
 
@@ -42,6 +44,7 @@ pub use driver::{DeviceError, Driver};
 pub use load::{load, ops_of, register};
 pub use loaded::file_of;
 pub use open::{DeviceMemory, Event, OpenDevice, Queue};
+pub use place::{at_step, watched};
 pub use segment::{Node, NodeWork, Segment, Span};
 
 use cloakwork_ir::Device;

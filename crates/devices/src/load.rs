@@ -112,7 +112,7 @@ pub fn register(driver: Driver, file: Option<PathBuf>) -> Result<DriverName, Dev
 ///
 /// # Safety
 /// As [`load`].
-unsafe fn table_of(path: &Path) -> Result<&'static RawDriver, String> {
+pub(crate) unsafe fn table_of(path: &Path) -> Result<&'static RawDriver, String> {
     // SAFETY: the caller's promise.
     let library = unsafe { Library::new(path) };
     let library = library.map_err(|error| format!("cannot be loaded: {}", words(&error)))?;

@@ -1,7 +1,7 @@
 //! What is open of a driver: devices, memory, queues.
 
 use crate::abi::{FailedCheck, Opaque, RawFunctions, WRONG_CONTENTS};
-use crate::{DeviceError, Driver, Segment};
+use crate::{DeviceError, Driver, Segment, isolate};
 use cloakwork_kernels::{KernelRow, RawLaunch};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
@@ -22,12 +22,12 @@ unsafe impl Send for OpenDevice {}
 unsafe impl Sync for OpenDevice {}
 
 impl OpenDevice {
-    /// Opens a device. The error is the driver's reason.
+    /// Opens a device. The error is the driver's number and its reason.
     pub(crate) fn new(
         driver: &'static Driver,
         functions: &'static RawFunctions,
         index: u32,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, (i32, String)> {
         let mut raw = std::ptr::null_mut();
         // SAFETY: the driver keeps its contract; it writes the device.
         let code = unsafe { (functions.open)(index, &raw mut raw) };
@@ -41,13 +41,13 @@ impl OpenDevice {
             });
         }
         if raw.is_null() {
-            return Err(format!("error {code}"));
+            return Err((code, format!("error {code}")));
         }
         // SAFETY: what a failed `open` gives serves these two calls.
         unsafe {
             let words = words_of(functions, raw, code);
             (functions.close)(raw);
-            Err(words)
+            Err((code, words))
         }
     }
 
@@ -60,6 +60,14 @@ impl OpenDevice {
     pub(crate) fn checked(&self, code: i32, action: &'static str) -> Result<(), DeviceError> {
         if code == 0 {
             return Ok(());
+        }
+        // SAFETY: the functions opened it.
+        if let Some(lost) = unsafe { isolate::lost(self.functions, self.raw) } {
+            return Err(DeviceError::Lost {
+                device: self.driver.device_name(self.index),
+                reason: lost.words,
+                step: lost.step,
+            });
         }
         // SAFETY: the device is open.
         let words = unsafe { words_of(self.functions, self.raw, code) };

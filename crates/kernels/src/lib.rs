@@ -25,5 +25,5 @@ pub use check::{Difference, find_difference};
 pub use isa::{
     FEATURES, Feature, ISA_VARIABLE, Isa, IsaError, available_isas, best_isa, choose_isa, processor,
 };
-pub use row::{KernelRow, LaunchShape, PreparedShape};
+pub use row::{AskSize, ElsewhereRow, KernelRow, LaunchShape, PreparedShape};
 pub use table::{Rows, host_rows, host_table, kernels, select};

@@ -2,6 +2,7 @@
 
 use crate::Isa;
 use crate::abi::{KernelFn, PrepareFn, RawLaunch, SizeFn};
+use crate::table::dtype_from_abi;
 use cloakwork_ir::{ALL_DTYPES, DType};
 use smallvec::SmallVec;
 use std::ffi::c_void;
@@ -31,7 +32,66 @@ pub struct KernelRow {
     pub(crate) run: KernelFn,
     pub(crate) scratch_bytes: Option<SizeFn>,
     pub(crate) prepared_bytes: Option<SizeFn>,
+    /// Gives `prepared_bytes` where the functions of the row are in another process.
+    pub(crate) asked_bytes: Option<AskedSize>,
     pub(crate) prepare: Option<PrepareFn>,
+}
+
+/// Asks another process for the bytes of constants of a geometry.
+pub type AskSize = Box<dyn Fn(&LaunchShape<'_>) -> u64 + Send + Sync>;
+
+/// [`AskSize`], of which there is nothing to print.
+pub(crate) struct AskedSize(AskSize);
+
+impl std::fmt::Debug for AskedSize {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("asked")
+    }
+}
+
+/// A row whose functions are in another process: the fields of `cw_kernel_row`.
+pub struct ElsewhereRow {
+    /// As in [`KernelRow`].
+    pub kernel: &'static str,
+    /// As in [`KernelRow`].
+    pub symbol: &'static str,
+    /// The bits of its features.
+    pub needs: u64,
+    /// The numbers of `in_dtype` and `out_dtype`.
+    pub dtypes: [u32; 2],
+    /// As in [`KernelRow`].
+    pub element_bytes: u32,
+    /// As in [`KernelRow`].
+    pub constant_operands: u32,
+    /// 1 + the axis, or 0.
+    pub prepared_axis: u32,
+    /// As in [`KernelRow`].
+    pub preference: u32,
+    /// Gives the bytes of constants; `None` for a row without them.
+    pub prepared_bytes: Option<AskSize>,
+}
+
+impl ElsewhereRow {
+    /// The row, unless it has the number of an unknown dtype or feature. Only its driver runs it.
+    #[must_use]
+    pub fn read(self) -> Option<KernelRow> {
+        Some(KernelRow {
+            kernel: self.kernel,
+            symbol: self.symbol,
+            needs: Isa::from_bits(self.needs)?,
+            in_dtype: dtype_from_abi(self.dtypes[0])?,
+            out_dtype: dtype_from_abi(self.dtypes[1])?,
+            element_bytes: self.element_bytes,
+            constant_operands: self.constant_operands,
+            prepared_axis: (self.prepared_axis as usize).checked_sub(1),
+            preference: self.preference,
+            run: crate::table::elsewhere,
+            scratch_bytes: None,
+            prepared_bytes: None,
+            asked_bytes: self.prepared_bytes.map(AskedSize),
+            prepare: None,
+        })
+    }
 }
 
 /// The geometry of a launch: all that sizes of scratch and prepared memory depend on.
@@ -116,7 +176,10 @@ impl KernelRow {
     /// Bytes of constants that the row derives.
     #[must_use]
     pub fn prepared_bytes(&self, shape: &LaunchShape<'_>) -> u64 {
-        size(self.prepared_bytes, shape)
+        match &self.asked_bytes {
+            Some(AskedSize(ask)) => ask(shape),
+            None => size(self.prepared_bytes, shape),
+        }
     }
 
     /// Whether `prepare` reads an operand.

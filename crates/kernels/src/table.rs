@@ -171,12 +171,13 @@ unsafe fn read_row(raw: &'static RawKernelRow) -> Result<KernelRow, String> {
         run: raw.run.unwrap_or(elsewhere),
         scratch_bytes: raw.scratch_bytes,
         prepared_bytes: raw.prepared_bytes,
+        asked_bytes: None,
         prepare: raw.prepare,
     })
 }
 
 /// `run` of a row that only its driver runs.
-unsafe extern "C" fn elsewhere(_: *const RawLaunch, _: u64, _: u64, _: *mut c_void) {}
+pub(crate) unsafe extern "C" fn elsewhere(_: *const RawLaunch, _: u64, _: u64, _: *mut c_void) {}
 
 /// What a row says, unless it contradicts itself.
 fn consistent(row: KernelRow) -> Result<KernelRow, String> {
@@ -210,7 +211,7 @@ unsafe fn text(pointer: *const c_char) -> Option<&'static str> {
 }
 
 /// `enum cw_dtype`: 0 is any type.
-fn dtype_from_abi(number: u32) -> Option<Option<DType>> {
+pub(crate) fn dtype_from_abi(number: u32) -> Option<Option<DType>> {
     match number {
         0 => Some(None),
         _ => DType::from_number(number).map(Some),
@@ -310,6 +311,7 @@ mod tests {
             run: kernels()[0].run,
             scratch_bytes: None,
             prepared_bytes: None,
+            asked_bytes: None,
             prepare: None,
         }
     }

@@ -3,14 +3,18 @@
 use crate::device::CPU;
 use crate::errors;
 use crate::guard::unlocked;
-use cloakwork_devices::{Capabilities, DeviceError, Driver, Drivers, cuda, file_of, load, ops_of};
+use cloakwork_devices::{
+    Capabilities, DeviceError, Driver, Drivers, cuda, file_of, isolate, load, ops_of,
+};
 use cloakwork_ir::{Device, DriverName};
 use cloakwork_ops::custom::registered;
 use cloakwork_ops::{OpDef, Param, ParamKind};
 use cloakwork_verify::declare;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// So many devices of a driver are listed by name.
 const LISTED: u32 = 16;
@@ -78,6 +82,34 @@ pub fn load_driver(file: PathBuf) -> PyResult<&'static str> {
         .map_err(|error| refused(&error))
 }
 
+/// Load the driver of a shared library in a process of its own; returns its name. A call that takes
+/// more seconds than the limit ends the process. `program` is the command line of the process.
+#[pyfunction]
+pub fn load_isolated(
+    py: Python<'_>,
+    file: PathBuf,
+    limit: Option<f64>,
+    program: Vec<OsString>,
+) -> PyResult<&'static str> {
+    let mut words = program.into_iter();
+    let program = isolate::Program {
+        file: words.next().unwrap_or_default(),
+        arguments: words.collect(),
+    };
+    isolate::set_program(program);
+    let limit = limit.map(Duration::from_secs_f64);
+    let name = py.detach(|| isolate::load(&file, limit));
+    name.map(DriverName::as_str)
+        .map_err(|error| refused(&error))
+}
+
+/// What the process of a driver does: it serves its parent, whose process number is given, and
+/// never returns.
+#[pyfunction]
+pub fn serve_driver(py: Python<'_>, parent: i32) {
+    py.detach(|| isolate::serve(parent))
+}
+
 /// The declarations of ops that a library exports, if it does.
 #[pyfunction]
 pub fn driver_ops(file: PathBuf) -> PyResult<Option<String>> {
@@ -125,13 +157,14 @@ pub fn loaded_drivers(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
         let driver = driver_of(name);
         let found = PyDict::new(py);
         found.set_item("name", name.as_str())?;
-        found.set_item("file", file_of(name))?;
+        found.set_item("file", file_of(name).map(Path::as_os_str))?;
         found.set_item("devices", devices_of(name))?;
         let mut kernels: Vec<&str> = driver.rows().all().iter().map(|row| row.kernel).collect();
         kernels.sort_unstable();
         kernels.dedup();
         found.set_item("kernels", kernels)?;
         found.set_item("takes_segments", driver.has(Capabilities::SEGMENTS))?;
+        found.set_item("isolated", isolate::is_apart(driver))?;
         Ok(found)
     };
     DriverName::all().map(about).collect()

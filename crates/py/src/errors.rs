@@ -1,5 +1,6 @@
 //! The one place where Rust's errors become the exceptions of `cloakwork.errors`.
 
+use cloakwork_devices::DeviceError;
 use cloakwork_formats::{LoadError, SaveError};
 use cloakwork_ir::{DType, Finding, ShapeError};
 use cloakwork_ops::elements::InvalidElement;
@@ -152,6 +153,14 @@ pub fn run(error: RunError) -> PyErr {
         RunError::OutOfMemory { bytes } => {
             Python::attach(|py| make(py, "OutOfMemoryError", (bytes,)))
         }
+        RunError::DeviceLost {
+            step,
+            place,
+            op,
+            device,
+            reason,
+        } => lost((device, reason), Some((step, place, op))),
+        RunError::Device(DeviceError::Lost { device, reason, .. }) => lost((device, reason), None),
         RunError::Function { .. } => message("FunctionError", text),
         RunError::Threads { .. }
         | RunError::Disk { .. }
@@ -159,6 +168,14 @@ pub fn run(error: RunError) -> PyErr {
         | RunError::Interrupted { .. } => message("RunError", text),
         RunError::Internal(_) => internal(text),
     }
+}
+
+/// A device whose process ended: which one and why, and at which step.
+fn lost((device, reason): (String, String), at: Option<(u32, String, String)>) -> PyErr {
+    let (step, place) = at.map_or((None, None), |(step, place, op)| {
+        (Some(step), Some(format!("{place}: {op}")))
+    });
+    Python::attach(|py| make(py, "DeviceLostError", (device, reason, step, place)))
 }
 
 /// A program that cannot be planned.

@@ -67,6 +67,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device::devices, module)?)?;
     module.add_function(wrap_pyfunction!(machine::machine, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::load_driver, module)?)?;
+    module.add_function(wrap_pyfunction!(drivers::load_isolated, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::loaded_drivers, module)?)?;
     module.add_function(wrap_pyfunction!(python_device::kernel_types, module)?)?;
     module.add_function(wrap_pyfunction!(
@@ -79,6 +80,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(drivers::driver_ops, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::declare_ops, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::declared_ops, module)?)?;
+    module.add_function(wrap_pyfunction!(drivers::serve_driver, module)?)?;
     module.add_function(wrap_pyfunction!(device::get_threads, module)?)?;
     module.add_function(wrap_pyfunction!(device::last_dispatch, module)?)?;
     module.add_function(wrap_pyfunction!(device::memory_stats, module)?)?;

@@ -88,6 +88,20 @@ pub enum RunError {
     /// A driver's error.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// The process of a driver ended, or was ended, in a call for a step.
+    #[error("{place}: {op}: {device}: {reason}")]
+    DeviceLost {
+        /// The program's step.
+        step: u32,
+        /// The step as messages name it.
+        place: String,
+        /// Its op.
+        op: String,
+        /// The device.
+        device: String,
+        /// How the process ended, and in which call.
+        reason: String,
+    },
     /// The caller cancelled the run.
     #[error("interrupted at step {step}")]
     Interrupted {

@@ -23,10 +23,18 @@ from cloakwork.cli import (
     specializing,
     vendors,
 )
-from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
+from cloakwork.cli.options import (
+    Command,
+    Isolate,
+    MemoryBudget,
+    Profile,
+    SpillDir,
+    Threads,
+    Timeout,
+    placed,
+)
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
-from cloakwork.device.drivers import device_name
 from cloakwork.device.drivers import drivers as loaded_drivers
 from cloakwork.device.machine import machine_with_cuda
 from cloakwork.errors import ParamError, ProgramError
@@ -117,6 +125,8 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     ] = False,
     device: Annotated[str, typer.Option(help="Where to run; see `cloakwork devices`.")] = "cpu",
     no_fallback: NoFallback = False,
+    isolate: Isolate = False,
+    timeout: Timeout = None,
     threads: Threads = None,
     memory_budget: MemoryBudget = None,
     spill_dir: SpillDir = None,
@@ -151,7 +161,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         read = [file, *programs.files_of(given or [])]
         files.claim([profile], read)
         check_folder(spill_dir)
-        device = device_name(device)  # which makes its driver's ops known
+        device = placed(device, isolate, timeout)  # which makes its driver's ops known
         program = programs.load(file, generation, checksums=verify or bisect)
         kinds.refuse(program, {"--verify": verify, "--bisect": bisect})
         inputs = programs.read_inputs(given or [])
@@ -159,9 +169,9 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         places = results.targets(output or [], program.outputs, encrypted)
         files.claim([profile, *places.values()], [*read, *program.sources])
         options: RunOptions = {
-            "device": device, "threads": threads, "memory_budget": memory_budget,
-            "profile": profile or True, "schedule_seed": schedule_seed, "spill_dir": spill_dir,
-            "optimize": passes, "fallback": not no_fallback,
+            "device": device, "threads": threads,
+            "memory_budget": memory_budget, "profile": profile or True, "spill_dir": spill_dir,
+            "schedule_seed": schedule_seed, "optimize": passes, "fallback": not no_fallback,
         }  # fmt: skip
         with Bar("running") as progress:
             options["progress"] = progress
@@ -232,6 +242,8 @@ def inspect(  # noqa: PLR0913, PLR0917 (one parameter an option)
         str | None, typer.Option(help="Plan for it; see `cloakwork devices`. Default: cpu.")
     ] = None,
     no_fallback: NoFallback = False,
+    isolate: Isolate = False,
+    timeout: Timeout = None,
     threads: Threads = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print every kernel call.")] = False,
     passes: Annotated[
@@ -247,23 +259,24 @@ def inspect(  # noqa: PLR0913, PLR0917 (one parameter an option)
     """
     status = 0
     with in_words(context.obj), _findings_as_json(as_json):
-        device = device and device_name(device)
         if circuits.kind(file) is not None:
             other = {
                 "--plan": plan, "--passes": passes, "--threads": threads,
                 "--generation": generation, "--device": device, "--no-fallback": no_fallback,
+                "--isolate": isolate, "--timeout": timeout,
             }  # fmt: skip
             status = circuits.inspect(file, other, as_json)
         else:
+            place = placed("cpu" if device is None else device, isolate, timeout)
             program = programs.load(file, generation)
             if passes:
                 others = {
-                    "--plan": plan, "--threads": threads, "--device": device,
-                    "--no-fallback": no_fallback,
+                    "--plan": plan, "--threads": threads, "--device": device, "--isolate": isolate,
+                    "--no-fallback": no_fallback, "--timeout": timeout,
                 }  # fmt: skip
                 _inspect_passes(program, others, as_json)
             else:
-                target = _Target(threads, "cpu" if device is None else device, not no_fallback)
+                target = _Target(threads, place, not no_fallback)
                 _inspect_program(program, target, plan, as_json)
     raise typer.Exit(status)
 

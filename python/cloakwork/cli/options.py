@@ -8,6 +8,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from cloakwork.device.drivers import device_name, isolated
+
 
 class Command(TyperCommand):
     """A command that refuses an option given twice, because one value would be ignored."""
@@ -42,3 +44,25 @@ SpillDir = Annotated[
 Profile = Annotated[
     Path | None, typer.Option(help="Write a profile of the run that Perfetto and Chrome open.")
 ]
+Isolate = Annotated[
+    bool,
+    typer.Option(
+        "--isolate",
+        help="Run the device's library in a process of its own: its crash is an error of the run.",
+    ),
+]
+Timeout = Annotated[
+    float | None,
+    typer.Option(
+        help="The longest time in seconds that one call of the device's library may take; isolates."
+    ),
+]
+
+
+def placed(device: str, isolate: bool, timeout: float | None) -> str:
+    """The name of the device; its driver, and the ops that it declares, are loaded.
+
+    The driver runs in a process of its own if that is wanted.
+    """
+    wanted = isolate or timeout is not None
+    return isolated(device, timeout) if wanted else device_name(device)

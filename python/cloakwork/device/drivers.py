@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from cloakwork import _core
 from cloakwork.device import custom
+from cloakwork.errors import ParamError
 from cloakwork.lazy import public
 
 _VARIABLE = "CLOAKWORK_DRIVERS"
+_DECLARATIONS = ".toml"
+_PROCESS = Path(__file__).with_name("process.py")
+# A day: no call takes longer.
+_LONGEST = 86_400.0
 _ENDINGS = (".so", ".dylib", ".dll")
 
 
@@ -29,18 +35,29 @@ class Driver:
     """The kernels that it has for some types, in alphabetical order: docs/kernels.md."""
     takes_segments: bool
     """Whether it takes several launches at once."""
+    isolated: bool
+    """Whether it runs in a process of its own."""
 
 
-def load_driver(file: str | os.PathLike[str]) -> Driver:
-    """Load the driver of a shared library, whose code runs in this process.
+def load_driver(
+    file: str | os.PathLike[str], *, isolate: bool = False, timeout: float | None = None
+) -> Driver:
+    """Load the driver of a shared library.
 
-    file   a library that exports `cw_driver_table` (csrc/include/cloakwork/device.h).
+    file     a library that exports `cw_driver_table` (csrc/include/cloakwork/device.h)
+    isolate  run it in a process of its own: where it crashes, exits or overwrites its memory, the
+             run that needed it raises DeviceLostError, which names the call; the next run starts
+             another process.  Without it, the library runs in this process.
+    timeout  the longest time in seconds that one call of the library may take; then its process is
+             ended and the run raises DeviceLostError.  Needs `isolate`: calls in this process
+             cannot be stopped.
 
     Its devices can be named in this process from now on, and the ops that it declares itself or
-    in a file of its name beside it (libmychip.toml) are known (docs/custom-ops.md).  A library
-    that is loaded already gives the same driver; none is unloaded.  DriverError says what is wrong
-    with a file that is no library, has no such symbol, or a table of another version, or whose
-    name is taken.
+    in a file of its name beside it (libmychip.toml) are known (docs/custom-ops.md); of an isolated
+    one only the file is read.  A library that is loaded already gives the same driver, with the
+    timeout that is given now; none is unloaded.  DriverError says what is wrong with a file that is
+    no library, has no such symbol, or a table of another version, whose name is taken, or that is
+    loaded in this process and is to be isolated.
 
     >>> from cloakwork.device import load_driver
     >>> load_driver("./nothing.so")
@@ -49,9 +66,28 @@ def load_driver(file: str | os.PathLike[str]) -> Driver:
     cloakwork.errors.DriverError: driver ./nothing.so: cannot be read: No such file or directory \
 (os error 2)
     """
-    name = _core.load_driver(os.fspath(file))
-    custom.load_ops_of(file)
-    return next(driver for driver in drivers() if driver.name == name)
+    if timeout is not None:
+        checked_timeout(timeout)
+        if not isolate:
+            raise ParamError("timeout", timeout, "None without isolate, which can stop a driver")
+    path = os.fspath(file)
+    name = _core.load_isolated(path, timeout, _program()) if isolate else _core.load_driver(path)
+    custom.load_ops_of(path, isolated=isolate)
+    return next(driver for driver in _loaded() if driver.name == name)
+
+
+def checked_timeout(seconds: float) -> float:
+    """The seconds, if a call can take so long: ParamError for 0, negative ones, NaN, infinity."""
+    if not 0 < seconds <= _LONGEST:
+        raise ParamError("timeout", seconds, f"seconds above 0, at most {_LONGEST:.0f}")
+    return seconds
+
+
+def _program() -> list[str]:
+    """The command line of a driver's process: this interpreter, without what users have added."""
+    if not sys.executable:
+        raise ParamError("isolate", True, "False where `sys.executable` names no interpreter")
+    return [sys.executable, "-I", "-S", str(_PROCESS), str(_core.__file__)]
 
 
 def drivers() -> list[Driver]:
@@ -62,6 +98,10 @@ def drivers() -> list[Driver]:
     False
     """
     load_listed()
+    return _loaded()
+
+
+def _loaded() -> list[Driver]:
     return [
         Driver(
             name=facts["name"],
@@ -69,6 +109,7 @@ def drivers() -> list[Driver]:
             devices=tuple(facts["devices"]),
             kernels=tuple(facts["kernels"]),
             takes_segments=facts["takes_segments"],
+            isolated=facts["isolated"],
         )
         for facts in _core.loaded_drivers()
     ]
@@ -96,6 +137,31 @@ def resolve(device: str) -> str:
     return device
 
 
+def isolated(device: str, timeout: float | None) -> str:
+    """The name of a device whose driver runs in a process of its own: `load_driver`.
+
+    ParamError for a device whose driver is part of this process, as those in Python are.
+    """
+    if timeout is not None:
+        checked_timeout(timeout)
+    file, index = _split(device)
+    if _is_file(file) and not _of_class(file):
+        return f"{load_driver(file, isolate=True, timeout=timeout).name}:{index}"
+    for listed in _listed():
+        if listed.endswith(_DECLARATIONS):
+            custom.load_ops(listed)
+        else:
+            load_driver(listed, isolate=True, timeout=timeout)
+    known = next((driver.file for driver in _loaded() if driver.name == file), None)
+    if known is None:
+        raise ParamError(
+            "isolate", device, "a driver's library, such as ./libmychip.so: only a library can run "
+            "in a process of its own"
+        )  # fmt: skip
+    load_driver(known, isolate=True, timeout=timeout)
+    return device
+
+
 def _split(device: str) -> tuple[str, str]:
     """The file or name, and the index; "0" if there is none."""
     file, colon, index = device.rpartition(":")
@@ -112,9 +178,13 @@ def _is_file(file: str) -> bool:
 
 def load_listed() -> None:
     """Load the drivers and declarations of ops that CLOAKWORK_DRIVERS lists."""
-    for file in filter(None, os.environ.get(_VARIABLE, "").split(os.pathsep)):
-        path = Path(file).expanduser()
-        if path.suffix == ".toml":
-            custom.load_ops(path)
+    for file in _listed():
+        if file.endswith(_DECLARATIONS):
+            custom.load_ops(file)
         else:
-            load_driver(path)
+            load_driver(file)
+
+
+def _listed() -> list[str]:
+    files = filter(None, os.environ.get(_VARIABLE, "").split(os.pathsep))
+    return [str(Path(file).expanduser()) for file in files]

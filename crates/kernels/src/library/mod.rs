@@ -32,6 +32,7 @@ fn row(
         run,
         scratch_bytes: None,
         prepared_bytes: None,
+        asked_bytes: None,
         prepare: None,
     }
 }

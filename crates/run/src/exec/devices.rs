@@ -9,15 +9,16 @@ use crate::exec::lent::Lent;
 use crate::exec::segments::Built;
 use crate::exec::table::{Base, Memories, Table};
 use crate::memory::Block;
+use crate::sync::{Arc, Mutex, MutexGuard};
 use cloakwork_devices::{
     DeviceError, DeviceMemory, Event, FailedCheck, OpenDevice, Queue, Segment,
 };
 use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Constant, Home, Plan, Step, Wait, Way, Work};
-use cloakwork_process::{Mutex, Once};
+use cloakwork_process::Once;
 use std::ffi::c_void;
 use std::slice;
-use std::sync::Arc;
+use std::sync::PoisonError;
 
 /// A device of a plan. What is done in its queues is done before its memory goes.
 struct Own {
@@ -30,6 +31,12 @@ struct Own {
     /// The status words of checks: zeros, until a check fails.
     statuses: DeviceMemory,
     device: Arc<OpenDevice>,
+}
+
+/// A queue that no other thread uses. Its driver may wait, so a fork does not wait for this lock:
+/// the child opens its own devices.
+fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The devices of a plan.
@@ -153,7 +160,7 @@ impl Devices {
             unsafe { std::ptr::copy_nonoverlapping(from, to, constant.bytes as usize) };
         }
         if let Some(bytes) = end {
-            let mut queue = own.queues[0].lock();
+            let mut queue = lock(&own.queues[0]);
             let start = own.constants.address();
             // SAFETY: both have so many bytes; the caller keeps the block until the queue is done.
             unsafe { queue.upload(start, block.as_ptr().cast(), bytes) }?;
@@ -167,7 +174,7 @@ impl Devices {
         let geometry = &memories.plan.geometries[constant.geometry as usize];
         let operands = constant.operands.iter().map(|at| memories.pointer(at));
         let operands: Vec<*mut c_void> = operands.collect::<Result<_, _>>()?;
-        let mut queue = own.queues[0].lock();
+        let mut queue = lock(&own.queues[0]);
         // SAFETY: the plan's geometry comes from a verified program, and its operands are tensors
         // of the program, or constants made of them, where the step expects them.
         unsafe {
@@ -194,7 +201,7 @@ impl Devices {
     pub fn finish(&self) -> Result<(), RunError> {
         let mut wrong: Result<(), DeviceError> = Ok(());
         for queue in self.all.iter().flat_map(|own| &own.queues) {
-            let mut queue = queue.lock();
+            let mut queue = lock(queue);
             let done = queue.record().and_then(|event| queue.finish(event));
             wrong = match (check_of(&wrong), check_of(&done)) {
                 (None, Some(_)) => done,
@@ -218,7 +225,7 @@ impl Devices {
         self.finish()?;
         let block = Block::uninit(bytes)?;
         let _draining = self.draining();
-        let mut queue = self.own(arena)?.queues[1].lock();
+        let mut queue = lock(&self.own(arena)?.queues[1]);
         // SAFETY: the block has so many bytes, and lives until the queue is past this.
         unsafe { queue.download(block.as_ptr().cast(), from, bytes) }?;
         let done = queue.record()?;
@@ -252,7 +259,7 @@ impl Devices {
             let bytes = own.memory.bytes();
             let zeros = Block::zeroed(bytes)?;
             let _draining = self.draining();
-            let mut queue = own.queues[1].lock();
+            let mut queue = lock(&own.queues[1]);
             // SAFETY: both have so many bytes; the block lives until the queue is past this.
             unsafe { queue.upload(own.memory.address(), zeros.as_ptr().cast(), bytes) }?;
             let done = queue.record()?;
@@ -353,7 +360,7 @@ impl<'a> Flow<'a> {
         let end = self.plan.segments[self.passed].end as usize;
         self.passed += 1;
         self.before(index + 1)?;
-        let mut queue = self.queue(self.plan.steps[index].queue)?.lock();
+        let mut queue = lock(self.queue(self.plan.steps[index].queue)?);
         // SAFETY: the segment is of this queue's device and runs in no other queue; the plan's
         // waits keep apart what runs at a time, and its memory outlives the run.
         unsafe { queue.run_segment(built) }?;
@@ -394,10 +401,10 @@ impl<'a> Flow<'a> {
             );
             let arena = |step: &Step| self.plan.queues[step.queue as usize].arena;
             if arena(waiting) == arena(behind) {
-                self.queue(waiting.queue)?.lock().wait(event)?;
+                lock(self.queue(waiting.queue)?).wait(event)?;
             } else {
                 // What runs next is not given out before.
-                self.queue(behind.queue)?.lock().finish(event)?;
+                lock(self.queue(behind.queue)?).finish(event)?;
             }
         }
         Ok(())
@@ -423,7 +430,7 @@ impl<'a> Flow<'a> {
         let geometry = &self.plan.geometries[step.geometry as usize];
         let pointers = &table.pointers[self.plan.addresses_of(step)];
         let launch = (&table.launches[index], geometry.params.len());
-        let mut queue = self.queue(step.queue)?.lock();
+        let mut queue = lock(self.queue(step.queue)?);
         // SAFETY: the plan's offsets keep live buffers apart, its waits keep apart what runs at a
         // time, and its geometry comes from a verified program; host memory outlives the run,
         // which ends when all queues are done.

@@ -17,9 +17,10 @@ use crate::memory::Block;
 use crate::memory::derived;
 use crate::memory::spill_file::{OnDisk, SpillFile};
 use crate::memory::wiping::wipe_stacks;
+use crate::report::names::op_name;
 use crate::report::outcome::{Outcome, Output, Profile, Progress};
 use crate::schedule::{self, Record, Settings};
-use cloakwork_devices::DeviceError;
+use cloakwork_devices::{DeviceError, at_step, watched};
 use cloakwork_ir::{Device, HostTensor};
 use cloakwork_kernels::RawLaunch;
 use cloakwork_plan::{Address, Arena, Constant, Graph, Home, Plan, Space, Work};
@@ -239,7 +240,7 @@ impl Executor {
             Some(graph) => run.side_by_side(graph, options, pool.as_deref(), &mut clock),
             None => run.in_order(options, &mut clock, observer),
         };
-        let finished = self.devices.finish();
+        let finished = finish_watched(&memories, &mut clock);
         let wall_ns = start.elapsed().as_nanos() as u64;
         let devices_do = finished.is_ok();
         let ran = first_error(&memories, ran, finished);
@@ -247,7 +248,7 @@ impl Executor {
         self.keep(table, devices_do);
         let profile = match ran {
             Ok(profile) => profile,
-            Err(error) => return Err(self.failed(error, outputs)),
+            Err(error) => return Err(self.failed(placed(&plan, error), outputs)),
         };
         self.ended_well = true;
         clock.finish();
@@ -395,12 +396,67 @@ struct Stopped {
     error: RunError,
 }
 
+/// Waits for all queues, unless the caller stops a driver that waits.
+fn finish_watched(memories: &Memories, clock: &mut Clock<'_>) -> Result<(), RunError> {
+    let steps = memories.plan.steps.len();
+    let mut stopped = false;
+    let mut go_on = || {
+        stopped = !clock.look(steps);
+        !stopped
+    };
+    at_step(None);
+    let finished = watched(&mut go_on, || memories.devices.finish());
+    match (stopped, memories.plan.steps.last()) {
+        (true, Some(last)) => Err(RunError::Interrupted {
+            step: memories.plan.program_step(last.origin),
+        }),
+        _ => finished,
+    }
+}
+
+/// The error with the program's step, where a process ended in a call that was for one.
+fn placed(plan: &Plan, error: RunError) -> RunError {
+    let RunError::Device(DeviceError::Lost {
+        device,
+        reason,
+        step: Some(step),
+    }) = error
+    else {
+        return error;
+    };
+    let lost = |step: &cloakwork_plan::Step| {
+        let at = plan.program_step(step.origin);
+        RunError::DeviceLost {
+            step: at,
+            place: plan.verified.label(at),
+            op: op_name(plan.verified.program(), step.origin).to_owned(),
+            device: device.clone(),
+            reason: reason.clone(),
+        }
+    };
+    let found = plan.steps.get(step as usize).map(lost);
+    found.unwrap_or(RunError::Device(DeviceError::Lost {
+        device,
+        reason,
+        step: None,
+    }))
+}
+
 /// What a run gives: of all that failed on the host and on devices the first in the plan's order.
 fn first_error(
     memories: &Memories,
     ran: Result<Profile, Stopped>,
     finished: Result<(), RunError>,
 ) -> Result<Profile, RunError> {
+    if matches!(
+        ran,
+        Err(Stopped {
+            error: RunError::Interrupted { .. },
+            ..
+        })
+    ) {
+        return ran.map_err(|stopped| stopped.error);
+    }
     let failed = match finished {
         Err(RunError::Device(DeviceError::Check { failed, .. })) => failed,
         Err(error) => return Err(error),

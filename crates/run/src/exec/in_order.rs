@@ -8,6 +8,7 @@ use crate::exec::launch::Workers;
 use crate::exec::table::{Memories, Table, is_one_block, moves_nothing};
 use crate::exec::work::{self, Outside};
 use crate::report::outcome::share;
+use cloakwork_devices::{at_step, watched};
 use cloakwork_plan::{Fusion, Work};
 use std::time::Instant;
 
@@ -69,9 +70,7 @@ impl Run<'_, '_> {
         for disk in self.memories.disks {
             disk.before(first..fusion.end as usize);
         }
-        if let Some(flow) = &mut self.flow {
-            flow.before(fusion.end as usize)?;
-        }
+        self.with_devices(first, |flow| flow.before(fusion.end as usize))?;
         let weight = work::weight(plan, fusion);
         if is_one_block(fusion) && !self.workers.share(weight) {
             self.one_block(fusion)?;
@@ -135,9 +134,30 @@ impl Run<'_, '_> {
         if !self.clock.step(index, 0) {
             return Err(self.interrupted(index));
         }
-        match &mut self.flow {
-            Some(flow) => flow.submit(index),
-            None => Err(RunError::Internal("a segment without devices".into())),
+        let submitted = self.with_devices(index, |flow| flow.submit(index))?;
+        submitted.ok_or_else(|| RunError::Internal("a segment without devices".into()))
+    }
+
+    /// Calls drivers for a step, if the run has devices. The caller can stop one that waits.
+    fn with_devices<R>(
+        &mut self,
+        index: usize,
+        call: impl FnOnce(&mut Flow) -> Result<R, RunError>,
+    ) -> Result<Option<R>, RunError> {
+        let Some(flow) = &mut self.flow else {
+            return Ok(None);
+        };
+        let clock = &mut *self.clock;
+        let mut stopped = false;
+        let mut go_on = || {
+            stopped = !clock.look(index);
+            !stopped
+        };
+        at_step(Some(index as u32));
+        let done = watched(&mut go_on, || call(flow));
+        match stopped {
+            true => Err(self.interrupted(index)),
+            false => done.map(Some),
         }
     }
 
@@ -151,14 +171,19 @@ impl Run<'_, '_> {
         for disk in self.memories.disks {
             disk.before(index..index + 1);
         }
-        if let Some(flow) = &mut self.flow {
+        let table = self.table;
+        let given = self.with_devices(index, |flow| {
             flow.before(index + 1)?;
             if step.queue > 0 {
-                return flow.give(self.table, index);
+                return flow.give(table, index).map(|()| true);
             }
             if matches!(step.work, Work::Function(_)) {
                 flow.before_function()?;
             }
+            Ok(false)
+        });
+        if given?.unwrap_or(false) {
+            return Ok(());
         }
         let Work::Launch { row, .. } = step.work else {
             return work::other((self.memories, self.table, self.outside), index);

@@ -1,0 +1,338 @@
+"""A driver in a process of its own: its crash and its hang are errors that say where."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import cloakwork as cw
+import numpy as np
+import pytest
+from cloakwork.device import Driver, include_dir, load_driver
+from cloakwork.errors import DeviceLostError, DriverError, ParamError
+
+SOURCE = Path(__file__).parents[1] / "devices" / "hostile.c"
+CLOAKWORK = str(Path(sys.executable).with_name("cloakwork"))
+A = np.arange(8, dtype=np.int64)
+B = np.arange(8, dtype=np.int64) + 3
+
+Order = Callable[[str], None]
+
+
+def compiled(folder: Path) -> Path:
+    library = folder / "libhostile.so"
+    command = ["cc", "-shared", "-fPIC", "-O1", f"-I{include_dir()}", "-o", str(library)]
+    subprocess.run([*command, str(SOURCE)], check=True)
+    return library
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(tmp_path_factory.mktemp("hostile"))
+
+
+@pytest.fixture(scope="module")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    path = tmp_path_factory.mktemp("orders") / "orders"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOSTILE_ORDERS", str(path))
+        yield path
+
+
+@pytest.fixture(scope="module")
+def driver(library: Path, orders: Path) -> Driver:
+    return load_driver(library, isolate=True, timeout=0.4)
+
+
+@pytest.fixture
+def order(driver: Driver, orders: Path) -> Iterator[Order]:
+    yield orders.write_text
+    orders.unlink(missing_ok=True)
+
+
+def program() -> cw.Program:
+    """A constant that is prepared, two kernels."""
+    return cw.trace(lambda x: x * cw.asarray(B) + x, cw.asarray(A))
+
+
+def run(program: cw.Program) -> None:
+    (out,) = program.run(A, device="hostile:0").outputs
+    np.testing.assert_array_equal(np.asarray(out), A * B + A)
+
+
+def test_a_driver_that_behaves_gives_the_bits_of_the_host(driver: Driver) -> None:
+    assert driver.isolated
+    assert driver.devices == ("hostile:0", "hostile:1")
+    hostile = program()
+    for _ in range(3):
+        run(hostile)
+    assert "multiply_hostile" in hostile.plan_text(device="hostile:0")
+
+
+BEFORE_RUNS = ["open", "allocate", "open_queue", "upload", "prepare"]
+IN_RUNS = ["upload", "launch", "record", "wait", "finish", "download"]
+AFTER_RUNS = ["close_queue", "release", "close"]
+ENDS = {
+    "segv": r"was killed by SIGSEGV \(signal 11\)",
+    "abort": r"was killed by SIGABRT \(signal 6\)",
+    "exit": "exited with status 0",
+    "stack": r"was killed by SIG(SEGV|ABRT) \(signal \d+\)",
+}
+
+
+@pytest.mark.parametrize("how", ENDS)
+@pytest.mark.parametrize("where", BEFORE_RUNS + IN_RUNS[1:])
+def test_an_end_of_the_process_is_an_error_with_the_call(
+    order: Order, where: str, how: str
+) -> None:
+    subject = program()
+    order(f"{where} {how}")
+    with pytest.raises(DeviceLostError, match=rf"its process {ENDS[how]} in `{where}`") as lost:
+        subject.run(A, device="hostile:0")
+    assert lost.value.device == "hostile:0"
+    order("")
+    run(subject)
+
+
+@pytest.mark.parametrize("where", IN_RUNS)
+def test_the_error_of_a_run_names_the_step_and_the_row(order: Order, where: str) -> None:
+    subject = program()
+    run(subject)
+    order(f"{where} segv")
+    with pytest.raises(DeviceLostError, match=f"in `{where}`") as lost:
+        subject.run(A, device="hostile:0")
+    if where == "launch":
+        assert "`launch` of multiply_hostile" in lost.value.reason
+        assert lost.value.step is not None
+        assert re.match(r"step \d+: multiply: hostile:0: its process", str(lost.value))
+    order("")
+    run(subject)
+
+
+@pytest.mark.parametrize("where", AFTER_RUNS)
+def test_an_end_while_a_device_is_closed_is_no_error_of_a_run(order: Order, where: str) -> None:
+    subject = program()
+    run(subject)
+    order(f"{where} abort")
+    del subject
+    order("")
+    run(program())
+
+
+def test_a_segment_that_cannot_be_built_is_an_error_of_the_second_run(order: Order) -> None:
+    subject = program()
+    run(subject)
+    order("build segv")
+    with pytest.raises(DeviceLostError, match="in `segments->build`"):
+        subject.run(A, device="hostile:0")
+
+
+@pytest.mark.parametrize("where", ["open", "launch", "finish", "upload", "build"])
+def test_a_call_that_does_not_return_ends_after_the_timeout(order: Order, where: str) -> None:
+    subject = program()
+    run(subject)
+    if where == "open":
+        subject = program()
+    order(f"{where} hang")
+    begun = time.monotonic()
+    words = rf"`(segments->)?{where}`.* did not return within 0\.4 s, and its process was ended"
+    with pytest.raises(DeviceLostError, match=words):
+        subject.run(A, device="hostile:0")
+    assert 0.4 <= time.monotonic() - begun < 5
+    order("")
+    run(subject)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("fds", "(lost its sockets|closed its connection).* after `launch`"),
+        ("noise", "a damaged answer"),
+    ],
+)
+def test_a_library_that_damages_the_connection_is_told(order: Order, how: str, words: str) -> None:
+    subject = program()
+    run(subject)
+    order(f"launch {how}")
+    with pytest.raises(DeviceLostError, match=words):
+        subject.run(A, device="hostile:0")
+    order("")
+    run(subject)
+
+
+def test_processes_that_a_library_forks_end_with_its_own(order: Order) -> None:
+    subject = program()
+    run(subject)
+    order("launch fork")
+    run(subject)
+    assert len(processes(os.getpid())) > 1
+    order("launch abort")
+    with pytest.raises(DeviceLostError, match="SIGABRT"):
+        subject.run(A, device="hostile:0")
+    assert until(lambda: len(processes(os.getpid())) == 0)
+
+
+def test_what_a_library_prints_goes_to_standard_error(
+    order: Order, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # The process keeps the standard error of when it started.
+    order("launch abort")
+    subject = program()
+    with pytest.raises(DeviceLostError):
+        subject.run(A, device="hostile:0")
+    order("launch stdout")
+    run(subject)
+    told = capfd.readouterr()
+    assert (told.out, "a word of the library" in told.err) == ("", True)
+
+
+def test_sizes_and_features_that_cannot_be_are_refused(order: Order) -> None:
+    order("prepared_bytes huge")
+    with pytest.raises(
+        (DeviceLostError, cw.errors.RunError), match=r"`prepared_bytes` of multiply"
+    ):
+        cw.trace(lambda x: x * cw.asarray(B[:5]), cw.asarray(A[:5])).run(A[:5], device="hostile:0")
+    order("prepared_bytes segv")
+    with pytest.raises(cw.errors.RunError, match=r"SIGSEGV \(signal 11\) in `prepared_bytes`"):
+        cw.trace(lambda x: x * cw.asarray(B[:6]), cw.asarray(A[:6])).run(A[:6], device="hostile:0")
+
+
+@pytest.mark.parametrize("where", ["cw_driver_table", "kernels", "count"])
+def test_a_library_that_crashes_while_it_is_loaded_is_refused(
+    library: Path, order: Order, tmp_path: Path, where: str
+) -> None:
+    other = shutil.copy(library, tmp_path / "libother.so")
+    for how in ("segv", "hang"):
+        order(f"{where} {how}")
+        words = r"SIGSEGV \(signal 11\) in loading" if how == "segv" else "did not return within"
+        with pytest.raises(DriverError, match=words):
+            load_driver(other, isolate=True, timeout=0.4)
+
+
+def test_timeouts_that_are_none_are_refused(library: Path) -> None:
+    for seconds in (0, -1, float("nan"), float("inf"), 1e9):
+        with pytest.raises(ParamError, match="timeout"):
+            load_driver(library, isolate=True, timeout=seconds)
+    with pytest.raises(ParamError, match="isolate"):
+        load_driver(library, timeout=1)
+
+
+def test_transfers_of_secrets_and_large_ones_arrive(driver: Driver) -> None:
+    x = np.arange(3 << 20, dtype=np.int64)
+    subject = cw.trace(lambda x: x + x, cw.asarray(x))
+    (out,) = subject.run(x, device="hostile:0").outputs
+    np.testing.assert_array_equal(np.asarray(out), x + x)
+    secret = cw.asarray(A.copy())
+    secret.mark_secret()
+    (out,) = program().run(secret, device="hostile:0").outputs
+    np.testing.assert_array_equal(np.asarray(out), A * B + A)
+
+
+def test_no_descriptor_stays_open(driver: Driver) -> None:
+    run(program())
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        run(program())
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_a_forked_child_starts_a_process_of_its_own(driver: Driver) -> None:
+    subject = program()
+    run(subject)
+    child = os.fork()
+    if child == 0:
+        try:
+            run(subject)
+            run(program())
+            os._exit(0)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+    run(subject)
+
+
+def test_the_command_line_isolates_a_library(library: Path, tmp_path: Path) -> None:
+    file = tmp_path / "p.cwk"
+    cw.trace(lambda x: x + x, A).save(file)
+    orders = tmp_path / "orders"
+    orders.write_text("launch segv")
+    command = [CLOAKWORK, "run", str(file), "--device", str(library)]
+    np.save(tmp_path / "x.npy", A)
+    for extra, words in (
+        (["--isolate"], "its process was killed by SIGSEGV (signal 11) in `launch` of add_hostile"),
+        (["--timeout", "0"], "above 0"),
+    ):
+        done = subprocess.run(
+            [*command, *extra, "--input", f"x={tmp_path}/x.npy"], capture_output=True, text=True,
+            env={**os.environ, "HOSTILE_ORDERS": str(orders)}, check=False,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert words in done.stderr
+
+
+WAITS = """
+import numpy as np, cloakwork as cw
+from cloakwork.device import load_driver
+load_driver({library!r}, isolate=True)
+a = np.arange(8, dtype=np.int64)
+subject = cw.trace(lambda x: x + x, cw.asarray(a))
+subject.run(a, device="hostile:0")
+open({orders!r}, "w").write("launch hang")
+print("ready", flush=True)
+subject.run(a, device="hostile:0")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_interrupted_or_killed_leaves_no_process(
+    library: Path, tmp_path: Path, number: signal.Signals
+) -> None:
+    orders = tmp_path / "orders"
+    script = WAITS.format(library=str(library), orders=str(orders))
+    environment = {**os.environ, "HOSTILE_ORDERS": str(orders)}
+    with subprocess.Popen(
+        [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    ) as parent:  # fmt: skip
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == "ready\n"
+        (serving,) = processes(parent.pid)
+        time.sleep(0.1)
+        parent.send_signal(number)
+        _, errors = parent.communicate(timeout=20)
+    if number == signal.SIGINT:
+        assert "KeyboardInterrupt" in errors
+    assert until(lambda: not Path(f"/proc/{serving}").exists())
+
+
+def processes(parent: int) -> list[int]:
+    """The processes that descend from one."""
+    found: list[int] = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[1]) == parent:
+            pid = int(stat.parent.name)
+            found += [pid, *processes(pid)]
+    return found
+
+
+def until(holds: Callable[[], bool]) -> bool:
+    """Whether it holds within five seconds."""
+    end = time.monotonic() + 5
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.02)
+    return holds()
