@@ -26,6 +26,9 @@ void __syncthreads();
 // As __syncthreads, and returns whether `predicate` is true for all threads.
 int __syncthreads_and(int predicate);
 
+// Orders what other processors see.
+inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
 inline uint64_t __umul64hi(uint64_t a, uint64_t b) {
   return (uint64_t)((unsigned __int128)a * b >> 64);
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.dev import cuda as kernels
-from scripts.dev import cuda_shim, glibc
+from scripts.dev import cuda_driver, cuda_shim, glibc
 from scripts.dev import gpu_check as gpu
 from scripts.dev import matrix as matrices
 from scripts.dev import sanitize as sanitizers
@@ -187,6 +187,7 @@ def cuda(args: Args) -> int:
     if list(args) == ["check"]:
         ensure_built()
         cuda_shim.check()
+        cuda_driver.check()
     else:
         kernels.build(args)
         say("cuda: `dev.py setup` and `dev.py wheel` embed them")
