@@ -256,7 +256,7 @@ def main(argv: Args) -> int:
 
 
 def _usage() -> str:
-    lines = [f"  {command.name:<8}  {command.summary}" for command in COMMANDS]
+    lines = [f"  {command.name:<9}  {command.summary}" for command in COMMANDS]
     return "\n".join(["usage: python3 dev.py COMMAND [ARGUMENTS]", "", *lines])
 
 

@@ -27,7 +27,7 @@ PTX_VERSION = ".version 9.0"
 # PTX for later GPUs, and machine code for these.
 PTX_TARGET, TARGETS = 80, (80, 90)
 # A thread's memory outside registers: it is reserved for every thread that the GPU can hold.
-FRAME_BYTES = 6144
+FRAME_BYTES = 12288
 
 _MODULES = ("kernels/*/*.cu", "driver/*.cu")
 _INCLUDES = (".", "cuda/units", "csrc", "csrc/include", "cuda/libc")

@@ -2,4 +2,5 @@
 #include "cuda/kernels/kernel.h"
 
 #include "kernels/curve/kernels.h"
+#include "kernels/curve/multiple.h"
 #include "kernels/curve/kernels.inc"
