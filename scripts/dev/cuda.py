@@ -27,7 +27,9 @@ PTX_VERSION = ".version 9.0"
 # PTX for later GPUs, and machine code for these.
 PTX_TARGET, TARGETS = 80, (80, 90)
 # A thread's memory outside registers: it is reserved for every thread that the GPU can hold.
-FRAME_BYTES = 12288
+FRAME_BYTES = 16896
+# Larger all the same: one thread that expands constants with arrays of its own.
+LARGE_FRAMES = {"cw_prepare_kPoseidonConstants"}
 
 _MODULES = ("kernels/*/*.cu", "driver/*.cu")
 _INCLUDES = (".", "cuda/units", "csrc", "csrc/include", "cuda/libc")
@@ -196,7 +198,7 @@ def refuse_waste(module: Module, functions: Sequence[Resources]) -> None:
     for function in functions:
         if module.is_tuned and function.spills > 0:
             wrong.append(f"{function.symbol}: spills {function.spills} bytes of registers")
-        if function.frame > FRAME_BYTES:
+        if function.frame > FRAME_BYTES and function.symbol not in LARGE_FRAMES:
             wrong.append(f"{function.symbol}: a frame of {function.frame} bytes")
     if wrong:
         raise DevError("\n  - ".join([f"cuda: {module.name} wastes memory", *wrong]), 1)
