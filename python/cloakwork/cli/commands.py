@@ -28,6 +28,7 @@ from cloakwork.cli.options import (
     Isolate,
     MemoryBudget,
     Profile,
+    ScheduleSeed,
     SpillDir,
     Threads,
     Timeout,
@@ -131,12 +132,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
     memory_budget: MemoryBudget = None,
     spill_dir: SpillDir = None,
     profile: Profile = None,
-    schedule_seed: Annotated[
-        int | None,
-        typer.Option(
-            help="Run tasks in a random order derived from this number, to test the schedule."
-        ),
-    ] = None,
+    schedule_seed: ScheduleSeed = None,
     passes: Passes = True,
     generation: Generation = None,
     given: Annotated[

@@ -51,6 +51,13 @@ Isolate = Annotated[
         help="Run the device's library in a process of its own: its crash is an error of the run.",
     ),
 ]
+ScheduleSeed = Annotated[
+    int | None,
+    typer.Option(
+        help="Run tasks in a random order derived from this number, to test the schedule."
+    ),
+]
+
 Timeout = Annotated[
     float | None,
     typer.Option(
