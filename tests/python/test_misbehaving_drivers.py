@@ -32,6 +32,7 @@ WRONG_TABLES = {
     "NULL_ROWS": "expected 3 kernel rows, got null",
     "NULL_KERNEL": "kernel row 0 needs a kernel and a symbol",
     "NULL_SYMBOL": "kernel row 0 needs a kernel and a symbol",
+    "DUPLICATE_SYMBOL": "expected a symbol of its own for each kernel row, got add_one twice",
     "BAD_DTYPE": "kernel row 0 .*dtype",
 }
 
@@ -118,6 +119,10 @@ def _raises(out: np.ndarray, a: np.ndarray) -> None:
     raise ZeroDivisionError("the rabbit is out")
 
 
+def _interrupted(out: np.ndarray, a: np.ndarray) -> None:
+    raise KeyboardInterrupt
+
+
 def _wrong_shape(out: np.ndarray, a: np.ndarray) -> None:
     out[...] = np.zeros((3, 3))
 
@@ -139,3 +144,18 @@ def test_an_exception_of_a_method_is_told_with_its_class_and_text(act: str) -> N
     device = cw.device.register(Refusing(f"python_{act}", function))
     with pytest.raises(CloakworkError, match=f"python_{act}:0: cannot .*: {text}"):
         summed(device)
+
+
+def _until_interrupted(device: str) -> None:
+    try:
+        summed(device)
+    except CloakworkError:
+        # Python tells of a signal between two steps of its own.
+        for _ in range(1000):
+            pass
+
+
+def test_an_interrupt_in_a_method_is_not_lost() -> None:
+    device = cw.device.register(Refusing("python_interrupted", _interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        _until_interrupted(device)

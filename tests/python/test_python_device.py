@@ -115,6 +115,17 @@ def test_runs_of_several_threads_do_not_block_each_other() -> None:
     assert wrong == []
 
 
+def test_a_method_may_use_the_processors_ops() -> None:
+    def multiply(self: Any, out: Any, a: Any, b: Any) -> None:
+        product = cw.asarray(a.copy()) * cw.asarray(b.copy())
+        out[...] = cw.trace(lambda x: x + 0, product).run(product).outputs[0]
+
+    device = register(of("nested", multiply=multiply))
+    x = np.arange(20)
+    (result,) = cw.trace(lambda x: x * x, cw.asarray(x)).run(x, device=device).outputs
+    np.testing.assert_array_equal(np.asarray(result), x * x)
+
+
 def test_a_file_and_a_class_name_a_device_on_the_command_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

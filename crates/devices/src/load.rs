@@ -5,6 +5,7 @@ use crate::driver::{DeviceError, other_version};
 use crate::{Capabilities, Driver, loaded};
 use cloakwork_ir::DriverName;
 use libloading::Library;
+use std::collections::BTreeSet;
 use std::ffi::{CStr, c_char};
 use std::path::{Path, PathBuf};
 
@@ -45,6 +46,11 @@ pub unsafe fn load(file: &Path) -> Result<DriverName, DeviceError> {
         DeviceError::Driver { reason, .. } => refused(reason),
         other => other,
     })?;
+    if let Some(symbol) = repeated(&driver) {
+        let reason =
+            format!("expected a symbol of its own for each kernel row, got {symbol} twice");
+        return Err(refused(reason));
+    }
     register(driver, Some(path)).map_err(|error| match error {
         DeviceError::Driver { reason, .. } => refused(reason),
         other => other,
@@ -83,6 +89,14 @@ pub unsafe fn ops_of(file: &Path) -> Result<Option<String>, DeviceError> {
     let text =
         text.map_err(|_| refused(format!("expected UTF-8 of {OPS_SYMBOL}, got other bytes")))?;
     Ok(Some(text.to_owned()))
+}
+
+/// The symbol of two rows, by which plans and reports would name both.
+fn repeated(driver: &Driver) -> Option<&'static str> {
+    let mut seen = BTreeSet::new();
+    let mut rows = driver.rows().all().iter();
+    rows.find(|row| !seen.insert(row.symbol))
+        .map(|row| row.symbol)
 }
 
 /// Makes the devices of a driver known by its name.

@@ -179,11 +179,6 @@ fn array<'py>(
 
 /// An exception's class and text, cut to a length; no traceback, which could show data.
 fn in_words(py: Python<'_>, error: &PyErr) -> String {
-    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
-        // The run asks for signals itself: this one is still to be told.
-        // SAFETY: the interpreter's lock is held.
-        unsafe { ffi::PyErr_SetInterrupt() };
-    }
     let class = error.get_type(py).name();
     let class = class.map_or_else(|_| "an exception".to_owned(), |name| name.to_string());
     let text = error.value(py).str();
@@ -192,5 +187,12 @@ fn in_words(py: Python<'_>, error: &PyErr) -> String {
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    format!("{class}: {}", &text[..end])
+    let words = format!("{class}: {}", &text[..end]);
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        // The run asks for signals itself: this one is still to be told. No code of Python may run
+        // behind this: it would get the signal.
+        // SAFETY: the interpreter's lock is held.
+        unsafe { ffi::PyErr_SetInterrupt() };
+    }
+    words
 }
