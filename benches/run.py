@@ -178,6 +178,11 @@ def groth16() -> None:
     subprocess.run([sys.executable, str(ROOT / "benches" / "zk_groth16.py")], check=True)
 
 
+def devices() -> None:
+    """Several devices against the shortest schedule; steps of a plug-in against the processor's."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "devices.py")], check=True)
+
+
 BENCHES: dict[str, Callable[[], None]] = {
     "kernels": engine.kernels,
     "overhead": engine.overhead,
@@ -194,6 +199,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "zk": zk,
     "msm": msm,
     "groth16": groth16,
+    "devices": devices,
 }
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork.cli import main, show
-from cloakwork.errors import ContentsError, DeviceError, MemoryBudgetError
+from cloakwork.errors import ContentsError, DeviceError, MemoryBudgetError, ParamError
 from cloakwork.programs.report import MovedStep
 from rich.console import Console
 
@@ -35,6 +35,27 @@ def test_results_are_the_hosts_on_every_run() -> None:
         first, second = program.run(X, device=device).outputs
         np.testing.assert_array_equal(np.asarray(first), ordered)
         assert int(second) == total
+
+
+def test_several_devices_give_the_same_and_share_independent_steps() -> None:
+    program = cw.trace(lambda x, y: (cw.sort(x * 3), cw.sort(y * 5)), cw.asarray(X), cw.asarray(X))
+    expected = [np.sort(X * 3), np.sort((X + 1) * 5)]
+    for _ in range(2):
+        results = program.run(X, X + 1, devices=["sim:0", "sim:1"]).outputs
+        for result, known in zip(results, expected, strict=True):
+            np.testing.assert_array_equal(np.asarray(result), known)
+    plan = program.plan_text(device="sim:0,sim:1")
+    assert "sim:0's queue of launches" in plan
+    assert "sim:1's queue of launches" in plan
+
+
+def test_devices_that_are_not_equal_are_refused() -> None:
+    program = recorded()
+    for devices in (["sim:0", "sim:0"], ["sim:0", "cpu"], [], "sim:0"):
+        with pytest.raises(ParamError, match="device"):
+            program.run(X, devices=devices)
+    with pytest.raises(ParamError, match="beside"):
+        program.run(X, device="sim:0", devices=["sim:1"])
 
 
 def test_a_loaded_program_gives_the_same_on_every_run_and_says_what_the_device_gets_at_once(

@@ -54,6 +54,6 @@ pub use plan::{
     Address, Arena, Buffer, Check, Constant, Download, FunctionCall, Geometry, Home, Options, Plan,
     Prepared, Space, Step, StepCost, Way, Work,
 };
-pub use queues::{Queue, Wait};
+pub use queues::{Queue, Role, Wait};
 pub use segments::{Segment, SegmentNode, SegmentRange};
 pub use specialize::{Specialized, specialize};

@@ -67,8 +67,7 @@ impl Plan {
             None | Some(Queue { arena: 0, .. }) => "the host".to_owned(),
             Some(queue) => {
                 let home = self.arenas[queue.arena as usize].home;
-                let what = if queue.moves { "transfers" } else { "launches" };
-                format!("{home}'s queue of {what}")
+                format!("{home}'s queue of {}", queue.role.name())
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Who does which step, and what waits for what: the host does its steps one after another, and
 //! the queues of devices run beside it.
 //!
-//! A device has two queues: one computes, the other moves. A step that touches bytes that a step of
+//! A device has three queues: one computes, one uploads, one downloads, so that the results of one
+//! launch leave while the operands of the next arrive. A step that touches bytes that a step of
 //! another queue wrote, or writes bytes that such a step read, has to wait for it. Each queue, and
 //! the host, waits only for what no earlier wait of its own has covered; steps of the host are done
 //! when the next one begins, and need no waits.
@@ -17,8 +18,34 @@ use std::collections::BTreeSet;
 pub struct Queue {
     /// Whose memory it works on: index into [`Plan::arenas`]; 0 is the host itself.
     pub arena: u16,
-    /// It moves, and another of the device computes.
-    pub moves: bool,
+    /// Its work.
+    pub role: Role,
+}
+
+/// The work of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Launches, checks.
+    Computes,
+    /// Transfers from the host.
+    Uploads,
+    /// Transfers to the host.
+    Downloads,
+}
+
+impl Role {
+    /// The queues of a device, in their order.
+    pub const ALL: [Self; 3] = [Self::Computes, Self::Uploads, Self::Downloads];
+
+    /// The name of the work in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Computes => "launches",
+            Self::Uploads => "uploads",
+            Self::Downloads => "downloads",
+        }
+    }
 }
 
 /// That the queue of a step waits for an event of another, before the step.
@@ -34,7 +61,7 @@ pub struct Wait {
 type StepId = u32;
 
 /// The last step of each queue among some.
-type Latest = SmallVec<[Option<StepId>; 4]>;
+type Latest = SmallVec<[Option<StepId>; 8]>;
 
 /// Gives steps their queues. Plans for the host alone have none.
 pub(crate) fn assign(plan: &mut Plan, reaches: &[Reach]) {
@@ -42,9 +69,9 @@ pub(crate) fn assign(plan: &mut Plan, reaches: &[Reach]) {
     let own = arenas.filter(|(_, arena)| plan.is_away(arena.home));
     let host = Queue {
         arena: 0,
-        moves: false,
+        role: Role::Computes,
     };
-    let of_devices = own.flat_map(|(arena, _)| [false, true].map(|moves| Queue { arena, moves }));
+    let of_devices = own.flat_map(|(arena, _)| Role::ALL.map(|role| Queue { arena, role }));
     let queues: Vec<Queue> = std::iter::once(host).chain(of_devices).collect();
     if queues.len() == 1 {
         return;
@@ -81,7 +108,11 @@ fn queue_of(plan: &Plan, index: usize) -> u16 {
         Work::Transfer(Way::Download) => first + 1,
         _ => first,
     };
-    let moves = matches!(step.work, Work::Transfer(_));
+    let role = match step.work {
+        Work::Transfer(Way::Download) => Role::Downloads,
+        Work::Transfer(_) => Role::Uploads,
+        _ => Role::Computes,
+    };
     if matches!(step.work, Work::Function(_)) {
         return 0;
     }
@@ -89,7 +120,7 @@ fn queue_of(plan: &Plan, index: usize) -> u16 {
     let found = plan
         .queues
         .iter()
-        .position(|queue| queue.arena == arena && (queue.moves == moves || queue.arena == 0));
+        .position(|queue| queue.arena == arena && (queue.role == role || queue.arena == 0));
     found.unwrap_or(0) as u16
 }
 

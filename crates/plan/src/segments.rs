@@ -9,6 +9,7 @@
 
 use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step, guarded};
 use crate::plan::{Address, Plan, Space, Work};
+use crate::queues::Role;
 use cloakwork_devices::Capabilities;
 use cloakwork_ir::Lifetime;
 use rustc_hash::FxHashMap;
@@ -80,8 +81,9 @@ pub(crate) fn gather(plan: &mut Plan, reaches: &[Reach]) {
         .queues
         .iter()
         .map(|queue| (queue, &plan.arenas[queue.arena as usize]));
-    let takes = arenas
-        .map(|(queue, arena)| !queue.moves && plan.driver(arena.home).has(Capabilities::SEGMENTS));
+    let takes = arenas.map(|(queue, arena)| {
+        queue.role == Role::Computes && plan.driver(arena.home).has(Capabilities::SEGMENTS)
+    });
     let takes: Vec<bool> = takes.collect();
     if !takes.contains(&true) {
         return;

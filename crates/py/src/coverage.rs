@@ -23,7 +23,7 @@ pub fn of_program(
 ) -> PyResult<String> {
     let target = Target {
         threads: device::threads(threads)?,
-        device: device::named(device)?,
+        place: device::Place::named(device)?,
         budget: Budget::default(),
         optimize,
         fallback,

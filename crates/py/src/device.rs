@@ -55,6 +55,36 @@ pub fn named(name: &str) -> PyResult<Device> {
     known(&resolved).ok_or_else(|| drivers::unknown_device(name))
 }
 
+/// Where a program runs that names no device itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// The device, or the first one.
+    pub device: Device,
+    /// Further devices, equal to it.
+    pub peers: Vec<Device>,
+}
+
+impl Place {
+    /// The devices of names with commas between: "sim:0,sim:1".
+    pub fn named(names: &str) -> PyResult<Self> {
+        let devices = names.split(',').map(|name| named(name.trim()));
+        let devices = devices.collect::<PyResult<Vec<Device>>>()?;
+        let driver = |device: &Device| Drivers::default().of(*device).0.name();
+        let (device, peers) = devices.split_first().map_or_else(
+            || (Device::Cpu, Vec::new()),
+            |(first, peers)| (*first, peers.to_vec()),
+        );
+        let is_equal = |peer: &Device| driver(peer) == driver(&device);
+        let repeats = (1..devices.len()).any(|i| devices[..i].contains(&devices[i]));
+        if repeats || !peers.iter().all(is_equal) {
+            let expected = "different devices of one driver, such as sim:0,sim:1; the processor \
+                            takes part in any case";
+            return Err(errors::param("device", names.to_owned(), expected));
+        }
+        Ok(Self { device, peers })
+    }
+}
+
 /// The device of a name, if its driver has it.
 fn known(name: &str) -> Option<Device> {
     let device = Device::from_name(name)?;

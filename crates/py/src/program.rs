@@ -3,7 +3,7 @@
 mod inputs;
 
 use crate::contents::{held, host_copy};
-use crate::device::{self, Count};
+use crate::device::{self, Count, Place};
 use crate::errors;
 use crate::files;
 use crate::guard::unlocked;
@@ -149,7 +149,8 @@ impl Program {
             device_budgets: target.budget.devices.clone(),
             optimize: target.optimize,
             fallback: target.fallback,
-            device: target.device,
+            device: target.place.device,
+            peers: target.place.peers.clone(),
             ..Options::new(*isa, target.threads)
         };
         let made = unlocked(py, || plan(verified, &options))?.map_err(errors::plan)?;
@@ -169,7 +170,7 @@ impl Program {
     ) -> PyResult<Arc<Plan>> {
         let target = Target {
             threads: device::threads(threads)?,
-            device: device::named(device)?,
+            place: Place::named(device)?,
             budget: Budget::default(),
             optimize,
             fallback: true,
@@ -483,7 +484,7 @@ impl Program {
     ) -> PyResult<(String, u64, u64)> {
         let target = Target {
             threads: device::threads(threads)?,
-            device: device::named(device)?,
+            place: Place::named(device)?,
             budget: Budget::new(memory_budget, device_budgets)?,
             optimize,
             fallback,
@@ -542,7 +543,7 @@ impl Program {
         optimize: bool,
         fallback: bool,
     ) -> PyResult<Run> {
-        let device = device::named(device)?;
+        let place = Place::named(device)?;
         let threads = device::threads(threads)?;
         let given = tensor::tensors(inputs)?;
         let inputs = self.bind(&given.iter().map(lend).collect::<PyResult<Vec<_>>>()?)?;
@@ -559,7 +560,7 @@ impl Program {
             secret: given.iter().any(Inner::is_secret),
             optimize,
             no_fallback: !fallback,
-            device,
+            place,
         };
         Run::start(py, self, &inputs, settings)
     }

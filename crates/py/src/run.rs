@@ -1,5 +1,6 @@
 //! A run: outside of Python's lock, yet it hears Ctrl-C and says how far it is.
 
+use crate::device::Place;
 use crate::errors;
 use crate::functions::Pythons;
 use crate::guard::unlocked;
@@ -7,7 +8,7 @@ use crate::program::Program;
 use crate::target::{Budget, Target};
 use crate::tensor::{Inner, Tensor};
 use cloakwork_formats::files::{Access, save_with};
-use cloakwork_ir::{Device, HostTensor};
+use cloakwork_ir::HostTensor;
 use cloakwork_plan::Plan;
 use cloakwork_run::{
     Bisection, Functions, Inputs, Mismatch, Outcome, Output, Progress, RunOptions, bisect,
@@ -46,7 +47,7 @@ pub struct Settings {
     /// Refuse to run steps on the host that are wanted on a device.
     pub no_fallback: bool,
     /// Where the program computes, if it names no device itself.
-    pub device: Device,
+    pub place: Place,
 }
 
 /// The outcome of a run.
@@ -90,7 +91,7 @@ fn target(settings: &Settings) -> Target {
             Some(_) => settings.threads.max(2),
             None => settings.threads,
         },
-        device: settings.device,
+        place: settings.place.clone(),
         budget: settings.memory_budget.clone(),
         optimize: settings.optimize && !settings.bisect,
         fallback: !settings.no_fallback,

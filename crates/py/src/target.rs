@@ -1,5 +1,6 @@
 //! The target of a plan, and the effect of passes on a program.
 
+use crate::device::Place;
 use crate::errors;
 use crate::guard::unlocked;
 use cloakwork_ir::Device;
@@ -36,7 +37,7 @@ pub struct Target {
     /// Worker threads.
     pub threads: usize,
     /// Where a program computes that names no device itself.
-    pub device: Device,
+    pub place: Place,
     /// The most memory.
     pub budget: Budget,
     /// Whether passes clean the program first.

@@ -206,7 +206,10 @@ fn run(
 ) -> PyResult<Vec<eager::Tensor>> {
     let settings = Settings {
         threads: device::threads(None)?,
-        device: on,
+        place: crate::device::Place {
+            device: on,
+            peers: Vec::new(),
+        },
         ..Settings::default()
     };
     let done = Run::start(py, program, inputs, settings)?;

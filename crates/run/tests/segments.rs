@@ -222,7 +222,7 @@ fn a_chain_is_one_segment_that_each_run_after_the_first_submits_by_one_call() {
             count(&last, "release memory"),
             count(&last, "close a queue")
         ),
-        (3, 2)
+        (3, 3)
     );
 }
 

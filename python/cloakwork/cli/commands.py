@@ -154,15 +154,13 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
 ) -> None:
     """Check a program of any kind, print the memory it needs, and run it."""
     with in_words(context.obj), _findings_as_json(as_json):
-        read = [file, *programs.files_of(given or [])]
-        files.claim([profile], read)
+        files.claim([profile], read := [file, *programs.files_of(given or [])])
         check_folder(spill_dir)
         device = placed(device, isolate, timeout)  # which makes its driver's ops known
         program = programs.load(file, generation, checksums=verify or bisect)
         kinds.refuse(program, {"--verify": verify, "--bisect": bisect})
         inputs = programs.read_inputs(given or [])
-        encrypted = getattr(program, "encrypted", ())
-        places = results.targets(output or [], program.outputs, encrypted)
+        places = results.targets(output or [], program.outputs, getattr(program, "encrypted", ()))
         files.claim([profile, *places.values()], [*read, *program.sources])
         options: RunOptions = {
             "device": device, "threads": threads,

@@ -67,9 +67,10 @@ Timeout = Annotated[
 
 
 def placed(device: str, isolate: bool, timeout: float | None) -> str:
-    """The name of the device; its driver, and the ops that it declares, are loaded.
+    """The names of the devices; their driver, and the ops that it declares, are loaded.
 
     The driver runs in a process of its own if that is wanted.
     """
-    wanted = isolate or timeout is not None
-    return isolated(device, timeout) if wanted else device_name(device)
+    if isolate or timeout is not None:
+        return ",".join(isolated(name, timeout) for name in device.split(","))
+    return ",".join(device_name(name) for name in device.split(","))

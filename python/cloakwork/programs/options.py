@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TypedDict
@@ -36,6 +36,9 @@ class RunOptions(TypedDict, total=False):
     fallback        False: FallbackError, before anything runs, if a step would run on the host
                     instead of the device; it names all of them.  By default such steps run on the
                     host, with transfers; `report.coverage` says which, and why
+    devices         equal devices of one driver, such as ["sim:0", "sim:1"], instead of `device`:
+                    steps that need no results of each other are spread over them.  Results are the
+                    same bytes.  On the command line: --device sim:0,sim:1
     threads         None: CLOAKWORK_THREADS, or one per core; never changes a result
     memory_budget   bytes, or text such as "2GiB".  If the peak exceeds it, tensors with a distant
                     next use are spilled to a file; if that is not enough, the run is refused.
@@ -56,6 +59,7 @@ class RunOptions(TypedDict, total=False):
 
     device: str
     fallback: bool
+    devices: Sequence[str]
     threads: int | None
     memory_budget: Budget
     profile: bool | str | PathLike[str]
@@ -63,6 +67,17 @@ class RunOptions(TypedDict, total=False):
     schedule_seed: int | None
     spill_dir: str | PathLike[str] | None
     optimize: bool
+
+
+def device_of(options: RunOptions) -> str:
+    """The device of a run, or its devices with commas between."""
+    device = options.get("device")
+    if "devices" not in options:
+        return "cpu" if device is None else device
+    names = options["devices"]
+    if device is not None or isinstance(names, str) or not names:
+        raise ParamError("devices", names, "a list of devices, and no `device` beside it")
+    return ",".join(names)
 
 
 def bytes_of(amount: int | str | None) -> int | None:

@@ -16,6 +16,7 @@ from cloakwork.programs.options import (
     RunOptions,
     budgets_of,
     check_options,
+    device_of,
     profile_path,
     seed_of,
 )
@@ -120,7 +121,7 @@ class Runnable:
         """`budgets_of`; ParamError for a device that no run of this program uses."""
         together, single = budgets_of(budget)
         if single is not None:
-            devices = self._devices() | {device_name(device)}
+            devices = self._devices() | {device_name(name) for name in device.split(",")}
             if unknown := single.keys() - devices:
                 known = f"a device that a run uses: {', '.join(sorted(devices))}"
                 raise ParamError("memory_budget", min(unknown), known)
@@ -168,7 +169,7 @@ class Runnable:
         check_options(options)
         profile = profile_path(options)
         files.claim([profile], self.sources)
-        device = options.get("device", "cpu")
+        device = device_of(options)
         total, devices = self._budgets(options.get("memory_budget"), device)
         core = self._core if core is None else core
         run = core.run(

@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 
 /// The number of calls of a device whose process is gone. `Lost` says more.
 pub const LOST: i32 = i32::MIN;
+/// Launches are sent at the latest when there are so many bytes of them.
+const OUTBOX_BYTES: usize = 8 << 10;
 /// Events are numbers of a queue and of calls so far.
 const EVENT_BITS: u32 = 44;
 const EVENT_MASK: u64 = (1 << EVENT_BITS) - 1;
@@ -99,6 +101,8 @@ struct Link {
     channel: Channel,
     board: Arc<Board>,
     writer: Writer,
+    /// Launches that were not sent yet: they go together, at the latest with the next other call.
+    outbox: Vec<u8>,
     staging: Staging,
     /// By queue, in order: the number of calls before it.
     pending: HashMap<u32, VecDeque<(u64, Pending)>>,
@@ -153,6 +157,7 @@ impl Device {
                 channel,
                 board,
                 writer: Writer::default(),
+                outbox: Vec::new(),
                 staging: Staging::default(),
                 pending: HashMap::new(),
                 calls: 0,
@@ -215,13 +220,26 @@ impl Device {
         }
         link.calls += 1;
         write(link.writer.begin(call as u32).u32(place::step()));
-        let sent = match link.writer.end() {
+        let Link {
+            channel,
+            board,
+            writer,
+            outbox,
+            ..
+        } = link;
+        let sent = match writer.end() {
             None => Err(Broken::System(std::io::ErrorKind::FileTooLarge.into())),
             Some(message) => {
-                let mut watch = self.watch(&link.board);
-                link.channel.send(message, beside, &mut || watch.goes_on())
+                outbox.extend_from_slice(message);
+                let goes_later = matches!(call, Call::Launch | Call::Prepare | Call::Check);
+                if goes_later && outbox.len() < OUTBOX_BYTES {
+                    return Ok(());
+                }
+                let mut watch = self.watch(board);
+                channel.send(outbox, beside, &mut || watch.goes_on())
             }
         };
+        outbox.clear();
         sent.map_err(|broken| self.lose(link, &broken))
     }
 

@@ -6,7 +6,11 @@
 //! thread a queue does the work, after a delay now and then, so that who forgot to wait is found
 //! out. Its kernels are the processor's. So it proves on every machine that plans keep to the
 //! device's memory, and wait for what they must wait for.
+//!
+//! With `CLOAKWORK_SIM` it is a device that takes time: `launch_us=2000,transfer_us=1000` makes
+//! each launch and each transfer take so long, without random delays. Plans do not know of it.
 
+mod delays;
 mod queue;
 mod segment;
 mod table;

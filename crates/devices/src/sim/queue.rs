@@ -1,5 +1,6 @@
 //! Queues: a thread each, which does in order what it is given.
 
+use super::delays::{Delays, asked};
 use crate::abi::FailedCheck;
 use crate::memory::Memory;
 use std::collections::HashMap;
@@ -7,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{JoinHandle, sleep, spawn};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// One command in so many is late.
 const LATE: u64 = 4;
@@ -79,12 +80,21 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The work of a command, which decides its delay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// So many launches.
+    Launches(u32),
+    Transfer,
+    Other,
+}
+
 /// A command of a queue.
 pub type Command = Box<dyn FnOnce(&Shared) -> Result<(), Why> + Send>;
 
 /// What the thread is told.
 enum Message {
-    Do(Command),
+    Do(Kind, Command),
     Happens(u64),
     WaitFor(u64, u64),
 }
@@ -127,8 +137,8 @@ impl Queue {
         }
     }
 
-    pub fn push(&self, command: Command) {
-        self.send(Message::Do(command));
+    pub fn push(&self, kind: Kind, command: Command) {
+        self.send(Message::Do(kind, command));
     }
 
     pub fn record(&mut self) -> u64 {
@@ -190,20 +200,35 @@ pub fn next(mut random: u64) -> u64 {
     random ^ (random << 17)
 }
 
+impl Kind {
+    fn takes(self, delays: &Delays) -> Duration {
+        match self {
+            Self::Launches(count) => delays.launch * count,
+            Self::Transfer => delays.transfer,
+            Self::Other => Duration::ZERO,
+        }
+    }
+}
+
 fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
+    // A device whose delays cannot be read does not open.
+    let delays = asked().ok().flatten();
     let mut random = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     while let Ok(message) = receiver.recv() {
         random = next(random);
-        if random.is_multiple_of(LATE) {
+        if delays.is_none() && random.is_multiple_of(LATE) {
             sleep(Duration::from_micros((random >> 32) % MOST_LATE_US));
         }
         match message {
-            Message::Do(command) => {
+            Message::Do(kind, command) => {
                 if lock(&shared.state).failed.contains_key(&number) {
                     continue;
                 }
+                let begun = Instant::now();
                 let done = catch_unwind(AssertUnwindSafe(|| command(shared)));
                 let done = done.unwrap_or_else(|_| Err("a kernel panicked".to_owned().into()));
+                let takes = delays.map_or(Duration::ZERO, |delays| kind.takes(&delays));
+                sleep(takes.saturating_sub(begun.elapsed()));
                 if let Err(why) = done {
                     lock(&shared.state).fail(number, why);
                 }

@@ -4,7 +4,7 @@
 //! random. An operand must lie in a range that is in use at its node, and ranges in use at one node
 //! must not overlap. Bytes whose contents mean nothing before a run, or after it, are overwritten.
 
-use super::queue::{Shared, Why, lock};
+use super::queue::{Kind, Shared, Why, lock};
 use super::table::{At, Device, Launch, REFUSED, Scratch, copied, device, found, holds, queue};
 use crate::abi::{Opaque, RawNode, RawParts, RawRange, RawSegmentFunctions, node, range};
 use crate::memory::Memory;
@@ -230,6 +230,12 @@ impl Segment {
         })
     }
 
+    fn launches(&self) -> u32 {
+        let nodes = self.nodes.iter();
+        let launches = nodes.filter(|node| matches!(node.work, Work::Launch(..)));
+        launches.count() as u32
+    }
+
     fn run(&self, shared: &Shared) -> Result<(), Why> {
         let is_there = |(at, there): &(usize, At)| {
             let now = lock(&shared.memory).find(std::ptr::without_provenance_mut(*at), 0);
@@ -337,7 +343,10 @@ unsafe extern "C" fn run(raw: Opaque, segment: Opaque) -> i32 {
     // SAFETY: `build` made it.
     let segment = Arc::clone(unsafe { &*segment.cast::<Arc<Segment>>() });
     // SAFETY: the queue is open.
-    unsafe { queue(raw) }.push(Box::new(move |shared| segment.run(shared)));
+    unsafe { queue(raw) }.push(
+        Kind::Launches(segment.launches()),
+        Box::new(move |shared| segment.run(shared)),
+    );
     0
 }
 

@@ -1,6 +1,7 @@
 //! The C table.
 
-use super::queue::{Command, Queue, Shared, Why, lock};
+use super::delays::asked;
+use super::queue::{Command, Kind, Queue, Shared, Why, lock};
 use super::segment;
 use crate::abi::{
     ABI, Capabilities, Costs, FailedCheck, Opaque, RawDriver, RawFunctions, WRONG_CONTENTS,
@@ -68,9 +69,13 @@ pub(super) unsafe fn queue<'a>(raw: Opaque) -> &'a mut Queue {
 
 unsafe extern "C" fn open(_index: u32, to: *mut Opaque) -> i32 {
     let device: Box<Device> = Box::default();
+    let refused = asked().err();
+    if let Some(words) = refused {
+        lock(&device.state).words = words.to_owned();
+    }
     // SAFETY: the caller has a pointer there.
     unsafe { *to = Box::into_raw(device).cast() };
-    0
+    refused.map_or(0, |_| REFUSED)
 }
 
 unsafe extern "C" fn close(raw: Opaque) {
@@ -145,7 +150,7 @@ fn moving((device, host): (At, At), bytes: u64, up: bool) -> Command {
 unsafe extern "C" fn upload(raw: Opaque, to: *mut c_void, from: *const c_void, bytes: u64) -> i32 {
     let command = moving((At(to), At(from.cast_mut())), bytes, true);
     // SAFETY: the queue is open.
-    unsafe { queue(raw) }.push(command);
+    unsafe { queue(raw) }.push(Kind::Transfer, command);
     0
 }
 
@@ -157,7 +162,7 @@ unsafe extern "C" fn download(
 ) -> i32 {
     let command = moving((At(from.cast_mut()), At(to)), bytes, false);
     // SAFETY: the queue is open.
-    unsafe { queue(raw) }.push(command);
+    unsafe { queue(raw) }.push(Kind::Transfer, command);
     0
 }
 
@@ -316,9 +321,10 @@ unsafe extern "C" fn launch(
     // SAFETY: the caller has a launch there.
     let own = unsafe { Launch::of(row, &*launch, params) };
     // SAFETY: the queue is open.
-    unsafe { queue(raw) }.push(Box::new(move |shared| {
-        Ok(own.run_alone(shared, units, None)?)
-    }));
+    unsafe { queue(raw) }.push(
+        Kind::Launches(1),
+        Box::new(move |shared| Ok(own.run_alone(shared, units, None)?)),
+    );
     0
 }
 
@@ -333,10 +339,13 @@ unsafe extern "C" fn prepare(
     let own = unsafe { Launch::of(row, &*launch, params) };
     let block = At(prepared);
     // SAFETY: the queue is open.
-    unsafe { queue(raw) }.push(Box::new(move |shared| {
-        let block = block;
-        Ok(own.run_alone(shared, 0, Some(block))?)
-    }));
+    unsafe { queue(raw) }.push(
+        Kind::Other,
+        Box::new(move |shared| {
+            let block = block;
+            Ok(own.run_alone(shared, 0, Some(block))?)
+        }),
+    );
     0
 }
 
@@ -364,12 +373,15 @@ unsafe extern "C" fn finish(raw: Opaque, event: u64) -> i32 {
 unsafe extern "C" fn check(raw: Opaque, status: *const c_void, check: u64) -> i32 {
     let status = At(status.cast_mut());
     // SAFETY: the queue is open.
-    unsafe { queue(raw) }.push(Box::new(move |shared| {
-        let status = status;
-        let word = lock(&shared.memory).find(status.0, size_of::<u64>() as u64)?;
-        // SAFETY: the word is the device's, as `find` says, and launches before are done.
-        unsafe { holds(At(word), check) }
-    }));
+    unsafe { queue(raw) }.push(
+        Kind::Other,
+        Box::new(move |shared| {
+            let status = status;
+            let word = lock(&shared.memory).find(status.0, size_of::<u64>() as u64)?;
+            // SAFETY: the word is the device's, as `find` says, and launches before are done.
+            unsafe { holds(At(word), check) }
+        }),
+    );
     0
 }
 

@@ -15,13 +15,15 @@ pub(crate) fn bound(options: &Options, verified: &Verified) -> Result<Options, P
     let first = away.next().filter(|_| options.device != Device::Cpu);
     if let Some(first) = first {
         let device = options.device;
-        if !named().any(|named| matches!(named, Device::Gpu(_))) {
+        // Which of several devices computes what is the program's word.
+        let is_bindable = named().any(|named| matches!(named, Device::Gpu(_)));
+        if !is_bindable || !options.peers.is_empty() {
             let named = first;
             return Err(PlanError::NamesDevices { device, named });
         }
         (options.gpus, options.device) = (Some(device), Device::Cpu);
     }
-    for named in named().chain([options.device]) {
+    for named in named().chain([options.device]).chain(options.peers.clone()) {
         let device = options.device_of(named);
         let (driver, index) = options.drivers.of(device);
         let count = driver.count();

@@ -9,6 +9,7 @@
 mod bind;
 mod choose;
 mod facts;
+mod spread;
 mod suited;
 
 pub(crate) use bind::{bound, of_budget};
@@ -115,8 +116,12 @@ impl Placement {
             true => Device::Cpu,
             false => options.device_of(info.device),
         });
+        let mut homes: Vec<Device> = homes.collect();
+        if !options.peers.is_empty() {
+            spread::spread(&facts, options, &mut homes);
+        }
         let placement = Self {
-            homes: homes.collect(),
+            homes,
             elsewhere: facts.elsewhere(suited, options),
         };
         match options.fallback || placement.elsewhere.is_empty() {

@@ -37,6 +37,9 @@ pub struct Options {
     /// The device of steps for which the program names none. A program that names `gpu:<i>` is
     /// bound to it instead: `gpu:0` is this device, `gpu:1` the next one of its driver.
     pub device: Device,
+    /// Further devices of the driver of `device`, equal to it: steps that do not need each other's
+    /// results are spread over all of them.
+    pub peers: Vec<Device>,
     /// The device to which planning has bound `gpu:0`; `None`: the processor serves it.
     pub gpus: Option<Device>,
     /// Let steps run on the host whose kernels a device lacks, or that cost less there. Otherwise
@@ -89,6 +92,7 @@ impl Options {
             memory_budget_bytes: None,
             device_budgets: Vec::new(),
             device: Device::Cpu,
+            peers: Vec::new(),
             gpus: None,
             fallback: true,
             drivers: Drivers::default(),

@@ -14,7 +14,7 @@ use cloakwork_devices::{
     DeviceError, DeviceMemory, Event, FailedCheck, OpenDevice, Queue, Segment,
 };
 use cloakwork_kernels::RawLaunch;
-use cloakwork_plan::{Constant, Home, Plan, Step, Wait, Way, Work};
+use cloakwork_plan::{Constant, Home, Plan, Role, Step, Wait, Way, Work};
 use cloakwork_process::Once;
 use std::ffi::c_void;
 use std::slice;
@@ -23,8 +23,8 @@ use std::sync::PoisonError;
 /// A device of a plan. What is done in its queues is done before its memory goes.
 struct Own {
     arena: u16,
-    /// Computes, moves: in the order of [`Plan::queues`].
-    queues: [Mutex<Queue>; 2],
+    /// In the order of [`Role::ALL`].
+    queues: [Mutex<Queue>; 3],
     memory: DeviceMemory,
     /// What no run changes.
     constants: DeviceMemory,
@@ -63,9 +63,10 @@ impl Devices {
             }
             let (driver, number) = plan.options.drivers.of(device);
             let device = driver.open(number)?;
+            let queue = || device.queue().map(Mutex::new);
             all.push(Own {
                 arena: index,
-                queues: [Mutex::new(device.queue()?), Mutex::new(device.queue()?)],
+                queues: [queue()?, queue()?, queue()?],
                 memory: device.allocate(arena.bytes)?,
                 constants: device.allocate(arena.constant_bytes)?,
                 statuses: device.allocate(arena.status_bytes)?,
@@ -160,7 +161,7 @@ impl Devices {
             unsafe { std::ptr::copy_nonoverlapping(from, to, constant.bytes as usize) };
         }
         if let Some(bytes) = end {
-            let mut queue = lock(&own.queues[0]);
+            let mut queue = lock(&own.queues[Role::Computes as usize]);
             let start = own.constants.address();
             // SAFETY: both have so many bytes; the caller keeps the block until the queue is done.
             unsafe { queue.upload(start, block.as_ptr().cast(), bytes) }?;
@@ -174,7 +175,7 @@ impl Devices {
         let geometry = &memories.plan.geometries[constant.geometry as usize];
         let operands = constant.operands.iter().map(|at| memories.pointer(at));
         let operands: Vec<*mut c_void> = operands.collect::<Result<_, _>>()?;
-        let mut queue = lock(&own.queues[0]);
+        let mut queue = lock(&own.queues[Role::Computes as usize]);
         // SAFETY: the plan's geometry comes from a verified program, and its operands are tensors
         // of the program, or constants made of them, where the step expects them.
         unsafe {
@@ -225,7 +226,7 @@ impl Devices {
         self.finish()?;
         let block = Block::uninit(bytes)?;
         let _draining = self.draining();
-        let mut queue = lock(&self.own(arena)?.queues[1]);
+        let mut queue = lock(&self.own(arena)?.queues[Role::Downloads as usize]);
         // SAFETY: the block has so many bytes, and lives until the queue is past this.
         unsafe { queue.download(block.as_ptr().cast(), from, bytes) }?;
         let done = queue.record()?;
@@ -259,7 +260,7 @@ impl Devices {
             let bytes = own.memory.bytes();
             let zeros = Block::zeroed(bytes)?;
             let _draining = self.draining();
-            let mut queue = lock(&own.queues[1]);
+            let mut queue = lock(&own.queues[Role::Uploads as usize]);
             // SAFETY: both have so many bytes; the block lives until the queue is past this.
             unsafe { queue.upload(own.memory.address(), zeros.as_ptr().cast(), bytes) }?;
             let done = queue.record()?;
@@ -384,7 +385,7 @@ impl<'a> Flow<'a> {
     fn queue(&self, index: u16) -> Result<&'a Mutex<Queue>, RunError> {
         let queue = &self.plan.queues[index as usize];
         let own = self.devices.own(queue.arena)?;
-        Ok(&own.queues[usize::from(queue.moves)])
+        Ok(&own.queues[queue.role as usize])
     }
 
     /// Waits for what steps before this one wait for: the host itself, or the queue of the step.

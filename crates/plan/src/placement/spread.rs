@@ -1,0 +1,105 @@
+//! Spreads free storages over equal devices, with the steps that write them.
+//!
+//! Steps are taken in their order. One that writes a storage for the first time goes, with the
+//! storage, to the device on which it would end first: when that device is free and the operands
+//! are there. So steps that need no results of each other share the devices, and a chain stays on
+//! one, unless moving to another pays the transfers through the host. Where two devices are alike,
+//! the one that has more of the operands gets the step. The devices are equal, so results are.
+
+use super::facts::{Facts, Task};
+use crate::Options;
+use cloakwork_devices::Costs;
+use cloakwork_ir::Device;
+
+/// What a transfer between devices takes at least, for drivers that state no costs: ten
+/// microseconds, and a nanosecond for ten bytes.
+const LEAST_TRANSFER_NS: u64 = 10_000;
+const BYTES_PER_NS: u64 = 10;
+
+/// Gives storages on the first device their devices.
+pub(super) fn spread(facts: &Facts, options: &Options, homes: &mut [Device]) {
+    let mut devices = vec![options.device];
+    devices.extend(&options.peers);
+    let (driver, _) = options.drivers.of(options.device);
+    let mut spread = Spread {
+        facts,
+        costs: driver.costs(),
+        free_ns: vec![0; devices.len()],
+        ready: vec![None; facts.storages.len()],
+    };
+    for task in &facts.tasks {
+        spread.place(task);
+    }
+    for (index, home) in homes.iter_mut().enumerate() {
+        let stored = &facts.storages[index];
+        if let (true, Some(ready)) = (stored.is_free && stored.away, spread.ready[index]) {
+            *home = devices[ready.device];
+        }
+    }
+}
+
+/// When a storage's contents are there, and on which device.
+#[derive(Clone, Copy)]
+struct Ready {
+    device: usize,
+    at_ns: u64,
+}
+
+struct Spread<'a> {
+    facts: &'a Facts,
+    costs: &'a Costs,
+    /// When each device has done the work that was given to it.
+    free_ns: Vec<u64>,
+    ready: Vec<Option<Ready>>,
+}
+
+impl Spread<'_> {
+    fn place(&mut self, task: &Task) {
+        let stored = &self.facts.storages[task.result];
+        if !stored.is_free || !self.facts.is_away(task) {
+            return;
+        }
+        let fixed = self.ready[task.result].map(|ready| ready.device);
+        let candidates = 0..self.free_ns.len();
+        let candidates = candidates.filter(|&device| fixed.is_none_or(|fixed| fixed == device));
+        let best = candidates.min_by_key(|&device| {
+            let (end_ns, moved) = self.end_ns(task, device);
+            (end_ns, moved, device)
+        });
+        let Some(device) = best else { return };
+        let (at_ns, _) = self.end_ns(task, device);
+        self.free_ns[device] = at_ns;
+        self.ready[task.result] = Some(Ready { device, at_ns });
+    }
+
+    /// When a step would end on a device, and the bytes that would come from others.
+    fn end_ns(&self, task: &Task, device: usize) -> (u64, u64) {
+        let mut begin_ns = self.free_ns[device];
+        let mut moved = 0u64;
+        for &operand in &task.reads {
+            let Some(ready) = self.ready[operand] else {
+                continue;
+            };
+            let mut at_ns = ready.at_ns;
+            if ready.device != device {
+                let bytes = self.facts.storages[operand].read_bytes;
+                at_ns = at_ns.saturating_add(self.between_ns(bytes));
+                moved = moved.saturating_add(bytes);
+            }
+            begin_ns = begin_ns.max(at_ns);
+        }
+        // A driver that states no costs is as fast as the host.
+        let own_ns = match task.device_ns {
+            0 => task.host_ns.max(1),
+            ns => ns,
+        };
+        (begin_ns.saturating_add(own_ns), moved)
+    }
+
+    /// From one device to another, through the host.
+    fn between_ns(&self, bytes: u64) -> u64 {
+        let stated = self.costs.download_ns(bytes);
+        let stated = stated.saturating_add(self.costs.upload_ns(bytes));
+        stated.max(LEAST_TRANSFER_NS + bytes / BYTES_PER_NS)
+    }
+}
