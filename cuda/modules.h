@@ -2,9 +2,8 @@
 #ifndef CLOAKWORK_CUDA_MODULES_H_
 #define CLOAKWORK_CUDA_MODULES_H_
 
-#include <string.h>
-
 #include "cloakwork/cuda.h"
+#include "cuda/text.h"
 
 // Puts a file into the library, as bytes between two symbols.
 #define CW_FATBIN(number, path)                                                          \
@@ -16,7 +15,7 @@
 
 // In the body of cw_cuda_module: gives the fatbin where `name` is that of its module.
 #define CW_FATBIN_NAMED(number, text)                                    \
-  if (strcmp(name, text) == 0) {                                         \
+  if (IsSameText(name, text)) {                                          \
     *bytes = (uint64_t)(cw_fatbin_end_##number - cw_fatbin_##number);    \
     return cw_fatbin_##number;                                           \
   }

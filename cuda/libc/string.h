@@ -11,9 +11,4 @@ inline int memcmp(const void* a, const void* b, unsigned long count) {
   return 0;
 }
 
-inline int strcmp(const char* a, const char* b) {
-  for (; *a != 0 && *a == *b; ++a) ++b;
-  return (unsigned char)*a - (unsigned char)*b;
-}
-
 #endif  // CLOAKWORK_CUDA_STRING_H_

@@ -4,6 +4,7 @@
 #define CLOAKWORK_CUDA_PLANS_FIELD_NTT_H_
 
 #include "cuda/plans/units.h"
+#include "cuda/text.h"
 #include "kernels/poly/ntt_tables.h"
 
 namespace cw {
@@ -30,12 +31,12 @@ inline void PlanFieldNttOf(const cw_cuda_row* row, const cw_launch* launch, u64 
 inline void PlanFieldNtt(const cw_cuda_row* row, const cw_launch* launch, u64 units,
                          const cw_cuda_limits* limits, cw_cuda_plan* plan) {
 #define CW_FIELD_NTT(field, F)                                                                \
-  if (strcmp(row->function, "cw_field_ntt_columns_" #field "_cuda") == 0) {                   \
+  if (IsSameText(row->function, "cw_field_ntt_columns_" #field "_cuda")) {                    \
     return PlanFieldNttOf(row, launch, units, limits, plan,                                   \
                           "cw_field_ntt_columns_" #field "_block_cuda", true, sizeof(F),      \
                           kColumns<F>);                                                       \
   }                                                                                           \
-  if (strcmp(row->function, "cw_field_ntt_rows_" #field "_cuda") == 0) {                      \
+  if (IsSameText(row->function, "cw_field_ntt_rows_" #field "_cuda")) {                       \
     return PlanFieldNttOf(row, launch, units, limits, plan,                                   \
                           "cw_field_ntt_rows_" #field "_block_cuda", false, sizeof(F),        \
                           kColumns<F>);                                                       \

@@ -7,6 +7,7 @@
 #define CLOAKWORK_CUDA_PLANS_NTT_H_
 
 #include "cuda/plans/units.h"
+#include "cuda/text.h"
 
 namespace cw {
 namespace {
@@ -42,7 +43,7 @@ constexpr NttFunctions kNttFunctions[] = {
 
 inline const NttFunctions& NttFunctionsOf(const cw_cuda_row* row) {
   const NttFunctions* found = kNttFunctions;
-  while (strcmp(found->function, row->function) != 0) ++found;
+  while (!IsSameText(found->function, row->function)) ++found;
   return *found;
 }
 

@@ -115,7 +115,9 @@ def test_a_budget_beyond_all_memory_is_refused(tmp_path: Path) -> None:
 
 def test_an_option_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
     transcript = cw.heal.load(small_transcript().write(tmp_path / "t.json"))
-    with pytest.raises(TypeError, match="no option thread; there are device, threads"):
+    with pytest.raises(
+        TypeError, match="no option thread; there are device, fallback, devices, threads"
+    ):
         transcript.run(thread=2)  # type: ignore[call-arg]
 
 

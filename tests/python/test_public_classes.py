@@ -59,7 +59,8 @@ def of_arrays() -> list[Any]:
 
 
 def of_programs() -> list[Any]:
-    inspection = cw.trace(lambda a: a * a, cw.zeros(2)).inspect()
+    program = cw.trace(lambda a: a * a, cw.zeros(2))
+    inspection, coverage = program.inspect(), program.coverage(device="sim:0")
     return [
         inspection, inspection.ops[0], cw.Slot(0),
         cw.Finding("error", "leak", 1, None, "add", [], *[""] * 5),
@@ -67,6 +68,7 @@ def of_programs() -> list[Any]:
         cw.WrongOp(1, "add", "add_f64", "out", [0], "1", "2", 1, 1, ""),
         cw.PassResult("", "", {}, ""),
         cw.MovedStep(1, "add", "sim:0", "no kernel"),
+        coverage, coverage.ops[0], coverage.transfers,
         cw.StepRecord(1, "add", "add_f64", None, 0.0, 0.0, 0, 1, 8),
         cw.Totals("add", 1, 0.0, 1, 8, []),
     ]  # fmt: skip
