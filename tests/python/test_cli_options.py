@@ -213,6 +213,12 @@ FILES: dict[tuple[str, str], Row] = {
     ("diff", "--dump"): Row(
         "--device sim:0 --dump {}/d.cw", lambda s: s.status == 0 and "not written" in s.err
     ),
+    ("diff", "--isolate"): Row(
+        "--device sim:0 --isolate", lambda s: s.status == 2 and "isolate: got sim:0" in s.err
+    ),
+    ("diff", "--timeout"): Row(
+        "--device sim:0 --timeout nan", lambda s: s.status == 2 and "above 0" in s.err
+    ),
     ("diff", "--threads"): Row(
         "--device sim:0 --threads 0", lambda s: s.status == 2 and "threads: got 0" in s.err
     ),
@@ -238,7 +244,9 @@ def _longest(option: Any) -> str:
 
 
 def test_every_option_that_is_declared_has_a_row() -> None:
-    rows = {*FILES, *OWN_FILES, ("", "--debug"), ("", "--version")}
+    # test_isolation.py has those of conform: they need a driver's library.
+    elsewhere = {("conform", "--isolate"), ("conform", "--timeout")}
+    rows = {*FILES, *OWN_FILES, *elsewhere, ("", "--debug"), ("", "--version")}
     assert {(command, _longest(option)) for command, option in declared()} == rows
 
 

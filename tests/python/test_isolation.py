@@ -336,3 +336,32 @@ def until(holds: Callable[[], bool]) -> bool:
     while not holds() and time.monotonic() < end:
         time.sleep(0.02)
     return holds()
+
+
+@pytest.mark.parametrize("command", ["conform", "diff"])
+def test_a_crash_while_a_device_is_held_to_references_is_a_finding(
+    library: Path, tmp_path: Path, command: str
+) -> None:
+    orders = tmp_path / "orders"
+    orders.write_text("launch segv")
+    program().save(tmp_path / "p.cwk")
+    np.save(tmp_path / "x.npy", A)
+    name = program().inputs[0]
+    lines = {
+        "conform": [str(library), "--ops", "add", "--quick"],
+        "diff": [
+            str(tmp_path / "p.cwk"),
+            "--device",
+            str(library),
+            "--input",
+            f"{name}={tmp_path / 'x.npy'}",
+        ],
+    }
+    line = [CLOAKWORK, command, *lines[command], "--isolate", "--timeout", "5"]
+    environment = {**os.environ, "HOSTILE_ORDERS": str(orders)}
+    found = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+    assert found.returncode == 1, found.stderr
+    assert "was killed by SIGSEGV (signal 11) in `launch`" in " ".join(found.stdout.split())
+    orders.write_text("")
+    found = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+    assert found.returncode == 0, found.stdout + found.stderr

@@ -51,8 +51,12 @@ impl Refused {
         matches!(
             run,
             RunError::Device(
-                DeviceError::Device { .. } | DeviceError::Check { .. } | DeviceError::Driver { .. }
-            ) | RunError::Contents { .. }
+                DeviceError::Device { .. }
+                    | DeviceError::Check { .. }
+                    | DeviceError::Driver { .. }
+                    | DeviceError::Lost { .. }
+            ) | RunError::DeviceLost { .. }
+                | RunError::Contents { .. }
                 | RunError::Assertion { .. }
         )
     }
@@ -75,7 +79,8 @@ impl Side {
         }
     }
 
-    /// Plans a program for the device, step by step as it is written.
+    /// Plans a program for the device, step by step as it is written. If the device has all of its
+    /// kernels, all steps run there, also those that would cost less on the host.
     ///
     /// # Errors
     /// The planner's.
@@ -83,9 +88,23 @@ impl Side {
         let options = Options {
             device: self.device,
             drivers: self.drivers,
+            fallback: false,
             ..Options::new(self.isa, self.threads)
         };
-        Ok(Arc::new(plan(Arc::clone(verified), &options)?))
+        let made = match plan(Arc::clone(verified), &options) {
+            Err(PlanError::Fallback { .. }) => {
+                let fallback = true;
+                plan(
+                    Arc::clone(verified),
+                    &Options {
+                        fallback,
+                        ..options
+                    },
+                )
+            }
+            made => made,
+        };
+        Ok(Arc::new(made?))
     }
 
     /// An executor of a program.

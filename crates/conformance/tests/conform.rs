@@ -4,7 +4,7 @@
 mod planted;
 
 use cloakwork_conformance::{Conformance, Shows, Side, Trying, conform, ops_held};
-use cloakwork_devices::Drivers;
+use cloakwork_devices::{Capabilities, Costs, Drivers};
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
 use std::collections::BTreeSet;
@@ -63,6 +63,22 @@ fn a_right_device_passes() {
         assert!(op.by_reference + op.by_portable + op.refused >= 4, "{op:?}");
     }
     assert_eq!((found.rounds, found.is_cut), (12, false));
+}
+
+#[test]
+fn a_device_on_which_everything_costs_more_than_on_the_host_is_tried_all_the_same() {
+    let (sim, _) = Drivers::default().of(Device::Sim(0));
+    let costs = Costs {
+        launch_ns: 1 << 40,
+        ..Costs::NONE
+    };
+    let dear = sim.varied(costs, Capabilities::NONE, BTreeSet::new());
+    let dear = Box::leak(Box::new(dear.unwrap()));
+    let found = tried(Drivers::default().with_sim(dear), &["modmul", "sort"], 4);
+    for op in &found.ops {
+        assert!(op.by_reference + op.by_portable >= 2, "{op:?}");
+    }
+    assert_eq!(found.ops.len(), 2);
 }
 
 #[test]

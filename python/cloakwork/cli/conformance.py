@@ -12,7 +12,7 @@ from rich.table import Table
 
 from cloakwork import files
 from cloakwork.cli import programs, show
-from cloakwork.cli.options import Command, Threads
+from cloakwork.cli.options import Command, Isolate, Threads, Timeout, placed
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, count, in_words, say, shown
 from cloakwork.device.comparison import Comparison
@@ -54,6 +54,8 @@ def conform(  # noqa: PLR0913, PLR0917 (one parameter an option)
     seconds: Annotated[
         float | None, typer.Option(help="No case begins after so long; by default 60.")
     ] = None,
+    isolate: Isolate = False,
+    timeout: Timeout = None,
     as_json: AsJson = False,
     junit: Annotated[
         Path | None, typer.Option(help="Write the report as JUnit's XML to this file.")
@@ -63,9 +65,10 @@ def conform(  # noqa: PLR0913, PLR0917 (one parameter an option)
     with in_words(context.obj):
         files.claim([junit], [])
         names = [name for given in ops or [] for name in given.split(",")]
+        name = placed(device, isolate, timeout)
         with Bar("conform") as bar:
             report = hold(
-                device, seed=seed, ops=names, quick=quick, seconds=seconds,
+                name, seed=seed, ops=names, quick=quick, seconds=seconds,
                 progress=lambda cases, at, rounds, op: bar(at, rounds),
             )  # fmt: skip
         if junit is not None:
@@ -155,6 +158,8 @@ def diff(  # noqa: PLR0913, PLR0917 (one parameter an option)
         Path | None,
         typer.Option(help="Write the wrong step with its operands: .json, .cwk or .cw."),
     ] = None,
+    isolate: Isolate = False,
+    timeout: Timeout = None,
     threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
@@ -162,12 +167,13 @@ def diff(  # noqa: PLR0913, PLR0917 (one parameter an option)
     with in_words(context.obj):
         read = [file, *programs.files_of(given or [])]
         files.claim([dump], read)
+        name = placed(device, isolate, timeout)  # which makes its driver's ops known
         program = programs.load(file)
         files.claim([dump], [*read, *program.sources])
         inputs = programs.read_inputs(given or [])
         with show.errors.status(f"comparing {shown(device)} with {shown(reference)}"):
             found = compare(
-                program, inputs, device=device, reference=reference, repeat=repeat,
+                program, inputs, device=name, reference=reference, repeat=repeat,
                 threads=threads,
             )  # fmt: skip
         _print(found, dump, as_json)
