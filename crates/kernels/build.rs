@@ -7,6 +7,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// What serves every instruction set.
 const COMMON: &[&str] = &[
@@ -139,7 +140,7 @@ const CUDA_SOURCES: [&str; 2] = ["csrc", "cuda"];
 /// The source of `cw_cuda_module`, with the fatbins of `target/cuda` if they are of these sources.
 fn cuda_modules(repository: &Path) -> io::Result<PathBuf> {
     let folder = repository.join("target/cuda");
-    println!("cargo:rerun-if-changed={}", folder.join("digest").display());
+    watch(&folder.join("digest"));
     let mut files = String::new();
     let mut names = String::new();
     for (number, path) in fatbins(repository, &folder)?.iter().enumerate() {
@@ -161,13 +162,26 @@ fn cuda_modules(repository: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
+/// Runs this script again when the digest changes. Cargo would run it each time if a watched file
+/// were absent: an empty digest, older than every build, says that there are no fatbins.
+fn watch(digest: &Path) {
+    let make = || {
+        std::fs::create_dir_all(digest.parent().unwrap_or(digest))?;
+        std::fs::File::create(digest)?.set_modified(SystemTime::UNIX_EPOCH)
+    };
+    // A folder of sources that cannot be written gets no fatbins.
+    if digest.exists() || make().is_ok() {
+        println!("cargo:rerun-if-changed={}", digest.display());
+    }
+}
+
 /// The fatbins in `folder`, if its digest is that of the sources. Only Linux has CUDA drivers.
 fn fatbins(repository: &Path, folder: &Path) -> io::Result<Vec<PathBuf>> {
     let is_linux = std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux");
     let Ok(written) = std::fs::read_to_string(folder.join("digest")) else {
         return Ok(Vec::new());
     };
-    if !is_linux {
+    if !is_linux || written.is_empty() {
         return Ok(Vec::new());
     }
     if written != sources_digest(repository)? {
