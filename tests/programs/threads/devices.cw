@@ -24,7 +24,7 @@ free %a
 free %b
 free %d
 
-; error: device: V08 main/4: empty: expected cpu, gpu:<i>, sim:<i>, disk or disk:<i>, got "tpu:0"; correct the device's name
+; error: device: V08 main/4: empty: expected cpu, gpu:<i>, sim:<i>, disk, disk:<i> or a device of a loaded driver, got "tpu:0"; correct the device's name
 ; error: device: V08 main/11: _modsum_ttc: expected all operands on one device that computes, and a stream of it, got gpu:0, gpu:1; transfer the operands first
 ; error: device: V08 main/12: _modsum_ttc: expected all operands on one device that computes, and a stream of it, got gpu:1 on a stream of gpu:0; transfer the operands first
 ; error: device: V08 main/14: _modsum_ttc: expected all operands on one device that computes, and a stream of it, got disk:0; transfer the operands first
