@@ -154,7 +154,7 @@ def test_a_call_that_does_not_return_ends_after_the_timeout(order: Order, where:
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("fds", "(lost its sockets|closed its connection).* after `(launch|record)`"),
+        ("fds", "(lost its sockets|closed its connection).* after `(launch|record|finish)`"),
         ("noise", "a damaged answer"),
     ],
 )
