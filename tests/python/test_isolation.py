@@ -282,6 +282,9 @@ def test_the_command_line_isolates_a_library(library: Path, tmp_path: Path) -> N
 
 
 WAITS = """
+import signal
+# Where a shell ignores it, so does what the shell starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import numpy as np, cloakwork as cw
 from cloakwork.device import load_driver
 load_driver({library!r}, isolate=True)
@@ -310,7 +313,10 @@ def test_a_run_that_is_interrupted_or_killed_leaves_no_process(
         (serving,) = processes(parent.pid)
         time.sleep(0.1)
         parent.send_signal(number)
-        _, errors = parent.communicate(timeout=20)
+        try:
+            _, errors = parent.communicate(timeout=20)
+        finally:
+            parent.kill()
     if number == signal.SIGINT:
         assert "KeyboardInterrupt" in errors
     assert until(lambda: not Path(f"/proc/{serving}").exists())

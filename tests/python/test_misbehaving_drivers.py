@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -157,5 +158,10 @@ def _until_interrupted(device: str) -> None:
 
 def test_an_interrupt_in_a_method_is_not_lost() -> None:
     device = cw.device.register(Refusing("python_interrupted", _interrupted))
-    with pytest.raises(KeyboardInterrupt):
-        _until_interrupted(device)
+    # Where a shell ignores the signal, so does what the shell starts.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            _until_interrupted(device)
+    finally:
+        signal.signal(signal.SIGINT, before)
