@@ -17,7 +17,7 @@ from cloakwork.array_api.datatypes import FLOATING, KINDS
 from cloakwork.array_api.elementwise.parts import conj
 from cloakwork.array_api.manipulation import concat, moveaxis, roll
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.tensors.conversion import DTypeLike, on_device
+from cloakwork.tensors.conversion import DTypeLike, on_device, placed
 
 __all__ = [
     "fft",
@@ -301,4 +301,4 @@ def _frequencies(
     wanted = float64 if dtype is None else _core.dtype(dtype)
     if wanted.name not in KINDS["real floating"]:
         raise DTypeError("dtype", wanted.name, "float32 or float64")
-    return cast(cast(concat(places), float64) / length, wanted)
+    return placed(cast(cast(concat(places), float64) / length, wanted), device)

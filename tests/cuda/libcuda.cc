@@ -218,6 +218,7 @@ int cuStreamDestroy_v2(void* stream) {
 
 int cuStreamSynchronize(void* stream) {
   ENTER("cuStreamSynchronize")
+  if (stream == nullptr) return kOk;
   return Until([stream] { return static_cast<Stream*>(stream)->work.empty(); });
 }
 

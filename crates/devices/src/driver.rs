@@ -6,9 +6,10 @@ use crate::abi::{
 use crate::{OpenDevice, isolate};
 use cloakwork_ir::DType;
 use cloakwork_kernels::{Isa, KernelRow, Rows};
+use cloakwork_process::Mutex;
 use std::collections::BTreeSet;
 use std::ffi::CStr;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 /// What a driver refused or could not do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -342,5 +343,31 @@ impl Driver {
                 },
                 false => refused(reason),
             })
+    }
+
+    /// A device that all users share while one of them has it: memory of one opening serves no
+    /// other. A device that is lost, or a parent's of this process, is opened anew.
+    ///
+    /// # Errors
+    /// As [`Driver::open`].
+    pub fn shared(&'static self, index: u32) -> Result<Arc<OpenDevice>, DeviceError> {
+        static SHARED: Mutex<Vec<(u32, Weak<OpenDevice>)>> = Mutex::new(Vec::new());
+        let is_it = |(number, device): &(u32, Weak<OpenDevice>)| {
+            let device = device.upgrade().filter(|_| *number == index)?;
+            (std::ptr::eq(device.driver(), self) && device.serves()).then_some(device)
+        };
+        if let Some(device) = SHARED.lock().iter().find_map(is_it) {
+            return Ok(device);
+        }
+        let made = self.open(index)?;
+        let mut shared = SHARED.lock();
+        // Another thread may have opened it meanwhile.
+        if let Some(device) = shared.iter().find_map(is_it) {
+            return Ok(device);
+        }
+        shared.retain(|(_, device)| device.strong_count() > 0);
+        shared.push((index, Arc::downgrade(&made)));
+        drop(shared);
+        Ok(made)
     }
 }

@@ -39,7 +39,7 @@ pub use abi::{
     ABI, Capabilities, Costs, FailedCheck, Opaque, RawDriver, RawFunctions, RawNode, RawParts,
     RawRange, RawSegmentFunctions, WRONG_CONTENTS,
 };
-pub use cuda::{cuda, cuda_obstacle};
+pub use cuda::{cuda, cuda_finish_default, cuda_obstacle};
 pub use driver::{DeviceError, Driver};
 pub use load::{load, ops_of, register};
 pub use loaded::file_of;

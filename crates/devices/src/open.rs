@@ -57,6 +57,12 @@ impl OpenDevice {
         self.generation == cloakwork_process::generation()
     }
 
+    /// Whether this process opened it, and its driver's process, if that is another, lives.
+    pub(crate) fn serves(&self) -> bool {
+        // SAFETY: the functions opened it.
+        self.is_here() && unsafe { isolate::lost(self.functions, self.raw) }.is_none()
+    }
+
     pub(crate) fn checked(&self, code: i32, action: &'static str) -> Result<(), DeviceError> {
         if code == 0 {
             return Ok(());

@@ -52,7 +52,7 @@ pub use memory::{Memory, format_bytes};
 pub use placement::{Elsewhere, Lack, Why};
 pub use plan::{
     Address, Arena, Buffer, Check, Constant, Download, FunctionCall, Geometry, Home, Options, Plan,
-    Prepared, Space, Step, StepCost, Way, Work,
+    Prepared, Resident, Space, Step, StepCost, Way, Work,
 };
 pub use queues::{Queue, Role, Wait};
 pub use segments::{Segment, SegmentNode, SegmentRange};

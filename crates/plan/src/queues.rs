@@ -8,7 +8,7 @@
 //! when the next one begins, and need no waits.
 
 use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step, guarded};
-use crate::plan::{Address, Plan, Space, Way, Work};
+use crate::plan::{Plan, Way, Work};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -116,20 +116,12 @@ fn queue_of(plan: &Plan, index: usize) -> u16 {
     if matches!(step.work, Work::Function(_)) {
         return 0;
     }
-    let arena = arena_of(plan, &plan.addresses[at]);
+    let arena = plan.arena_of(&plan.addresses[at]);
     let found = plan
         .queues
         .iter()
         .position(|queue| queue.arena == arena && (queue.role == role || queue.arena == 0));
     found.unwrap_or(0) as u16
-}
-
-fn arena_of(plan: &Plan, address: &Address) -> u16 {
-    match address.space {
-        Space::Buffer => plan.buffers[address.index as usize].arena,
-        Space::Status => plan.checks[address.index as usize].arena,
-        _ => 0,
-    }
 }
 
 struct Search<'a> {

@@ -8,7 +8,7 @@
 //! matter, and the order that the bytes demand; a driver may use any order that keeps it.
 
 use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step, guarded};
-use crate::plan::{Address, Plan, Space, Work};
+use crate::plan::{Address, Plan, Space, Step, Work};
 use crate::queues::Role;
 use cloakwork_devices::Capabilities;
 use cloakwork_ir::Lifetime;
@@ -128,7 +128,8 @@ fn runs(plan: &Plan, takes: &[bool]) -> Vec<Range<u32>> {
             && matches!(
                 step.work,
                 Work::Launch { .. } | Work::Prepare { .. } | Work::Check(_)
-            );
+            )
+            && !is_resident(plan, step);
         if is_taken {
             run = run.or(Some((index, step.queue)));
         } else {
@@ -140,6 +141,13 @@ fn runs(plan: &Plan, takes: &[bool]) -> Vec<Range<u32>> {
     }
     close(run, plan.steps.len() as u32);
     found
+}
+
+/// Whether a step accesses an input or a result, whose memory each run has anew: the addresses of a
+/// segment stay.
+fn is_resident(plan: &Plan, step: &Step) -> bool {
+    let mut addresses = plan.addresses[plan.addresses_of(step)].iter();
+    addresses.any(|address| matches!(address.space, Space::Host | Space::Output))
 }
 
 /// Bytes of a buffer, a constant or a status word, and the nodes that access them.

@@ -5,7 +5,7 @@ use crate::errors;
 use crate::guard::unlocked;
 use crate::program::Program;
 use crate::target::{Budget, Target};
-use cloakwork_plan::Options;
+use cloakwork_plan::{Options, Resident};
 use cloakwork_run::coverage;
 use pyo3::prelude::*;
 
@@ -27,6 +27,7 @@ pub fn of_program(
         budget: Budget::default(),
         optimize,
         fallback,
+        resident: Resident::default(),
     };
     let plan = program.plan(py, target)?;
     unlocked(py, || coverage::table(&plan, None).to_string())

@@ -1,6 +1,6 @@
 //! Which devices there are, how many threads and which instructions to use.
 
-use crate::{drivers, errors};
+use crate::{drivers, errors, on_device};
 use cloakwork_devices::Drivers;
 use cloakwork_ir::Device;
 use cloakwork_kernels::{Isa, choose_isa};
@@ -93,14 +93,17 @@ fn known(name: &str) -> Option<Device> {
     (drivers.run_on(device) && index < driver.count()).then_some(device)
 }
 
+/// The refusal of a device that cannot hold tensors.
+pub fn cannot_hold(name: &str) -> PyErr {
+    let known = format!("{CPU}, or a device with memory of its own, such as sim:0");
+    Python::attach(|py| errors::make(py, "DeviceError", (name, vec![known])))
+}
+
 /// Refuses a device that cannot hold tensors.
+#[pyfunction]
+#[pyo3(name = "check_device")]
 pub fn check(name: &str) -> PyResult<()> {
-    if name == CPU {
-        return Ok(());
-    }
-    Err(Python::attach(|py| {
-        errors::make(py, "DeviceError", (name, vec![CPU]))
-    }))
+    on_device::holder(name).map(drop)
 }
 
 /// A number of threads as Python gives it: one that no integer here holds is as wrong as 0.

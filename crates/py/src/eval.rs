@@ -1,11 +1,12 @@
 //! Calls an op on values: at once, or into the trace that is being recorded.
 
-use crate::guard::{called, watched};
+use crate::guard::{called, unlocked, watched};
 use crate::index::sized;
 use crate::tensor::{Inner, Tensor};
-use crate::{device, dtype, errors, op, trace};
+use crate::{device, dtype, errors, on_device, op, trace};
 use cloakwork_ir::{Shape, Type};
 use cloakwork_ops::{OpDef, named};
+use cloakwork_run::OnDevice;
 use cloakwork_run::eager::{self, Call, EagerArg};
 pub use cloakwork_trace::Value;
 use cloakwork_trace::{Route, active, is_active};
@@ -16,7 +17,11 @@ use pyo3::prelude::*;
 /// Where this thread records, its trace says whether the call becomes a step.
 pub fn eval(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {
     let Some(trace) = active() else {
-        return at_once(py, def, values);
+        return now(py, def, values);
+    };
+    let values = match on_device::is_among(&values) {
+        true => on_device::operands_of(&trace, values)?,
+        false => values,
     };
     match trace.route(def, &values).map_err(errors::traced)? {
         Route::Step => {
@@ -25,13 +30,22 @@ pub fn eval(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult
         }
         Route::NowBehindTheBatch => {
             trace::flush(py, &trace)?;
-            at_once(py, def, values)
+            now(py, def, values)
         }
-        Route::Now => at_once(py, def, values),
+        Route::Now => now(py, def, values),
     }
 }
 
-fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {
+/// Calls an op that no program of the caller's has: on the device of its operands, or at once.
+fn now(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {
+    match on_device::is_among(&values) {
+        true => on_device::call(py, def, values),
+        false => at_once(py, def, values),
+    }
+}
+
+/// Computes a call on the host.
+pub fn at_once(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {
     let mut args = Vec::with_capacity(def.params.len());
     let mut mapped = false;
     for value in values {
@@ -51,13 +65,21 @@ fn eager_arg(value: Value) -> PyResult<EagerArg> {
         Value::Tensor(Inner::Real(tensor)) => EagerArg::Tensor(tensor),
         Value::Tensor(Inner::Traced(traced)) => match trace::settle(&traced)? {
             Some(Inner::Real(tensor)) => EagerArg::Tensor(tensor.clone()),
+            Some(Inner::Away(tensor)) => EagerArg::Tensor(on_host(tensor)?.clone()),
             _ => return Err(trace::stray()),
         },
+        Value::Tensor(Inner::Away(tensor)) => EagerArg::Tensor(on_host(&tensor)?.clone()),
         Value::Int(value) => EagerArg::Int(value),
         Value::Shape(items) => EagerArg::Shape(items),
         Value::DType(dtype) => EagerArg::DType(dtype),
         Value::None => EagerArg::None,
     })
+}
+
+/// The elements of a tensor on a device, for the host to read.
+pub fn on_host(tensor: &OnDevice) -> PyResult<&eager::Tensor> {
+    let read = Python::attach(|py| unlocked(py, || tensor.on_host().map(drop)))?;
+    read.and_then(|()| tensor.on_host()).map_err(errors::run)
 }
 
 /// Calls a layout op that the tensor's own methods stand on.

@@ -241,7 +241,7 @@ fn converted(py: Python<'_>, dtype: DType, words: &HostTensor) -> Result<HostTen
         eval(py, &named::FROM_CANONICAL, values).map_err(|error| error.value(py).to_string())?;
     match made {
         Inner::Real(tensor) => host_copy(&tensor).map_err(|error| error.value(py).to_string()),
-        Inner::Traced(_) => Err("a constant is made outside of traces".to_owned()),
+        Inner::Traced(_) | Inner::Away(_) => Err("a constant is made outside of traces".to_owned()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::eval::{Value, eval};
 use crate::tensor::{Tensor, tensors};
-use crate::{dtype, index};
+use crate::{dtype, index, on_device};
 use cloakwork_ops::named;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,6 +20,7 @@ pub fn joined(
     stack: bool,
 ) -> PyResult<Tensor> {
     let (mut pieces, dtype) = (tensors(pieces)?, dtype::from_object(dtype)?);
+    let _within = on_device::within(py, &pieces)?;
     if stack {
         for piece in &mut pieces {
             *piece = index::with_axis(py, piece, axis)?;

@@ -29,6 +29,7 @@ mod joined;
 mod linear;
 mod machine;
 mod numbers;
+mod on_device;
 mod op;
 mod program;
 mod proving_key;
@@ -65,6 +66,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(coverage::of_program, module)?)?;
     module.add_function(wrap_pyfunction!(coverage::specialize, module)?)?;
     module.add_function(wrap_pyfunction!(device::devices, module)?)?;
+    module.add_function(wrap_pyfunction!(device::check, module)?)?;
+    module.add_class::<on_device::Scope>()?;
     module.add_function(wrap_pyfunction!(machine::machine, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::load_driver, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::load_isolated, module)?)?;

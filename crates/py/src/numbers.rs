@@ -4,7 +4,7 @@ use crate::eval::{Value, eval};
 use crate::guard::called;
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor, shares};
-use crate::{device, errors, field};
+use crate::{device, errors, field, on_device};
 use cloakwork_ir::DType;
 use cloakwork_ops::promotion::{Operand as Promoted, common};
 use cloakwork_ops::{Elementwise as Rule, OpDef, named};
@@ -185,6 +185,10 @@ pub fn assign(
     b: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let (def, rule) = ready.def().map_err(errors::eager)?;
+    if let Some(device) = a.device() {
+        let action = format!("{} in place", def.name);
+        return Err(on_device::not_written(&device.to_string(), &action));
+    }
     let dtype = a.dtype();
     let object = b;
     let b = given(b)?.ok_or_else(|| not_an_array(b))?;
@@ -242,7 +246,7 @@ impl<'a> Ready1<'a> {
                 Some(Inner::Real(tensor)) if tensor.dtype() == dtype => Some(Self::Tensor(tensor)),
                 Some(inner @ Inner::Real(_)) => match convert(py, inner, dtype)? {
                     Inner::Real(tensor) => Some(Self::Converted(tensor)),
-                    Inner::Traced(_) => None,
+                    Inner::Traced(_) | Inner::Away(_) => None,
                 },
                 _ => None,
             },

@@ -14,7 +14,7 @@ use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
 use cloakwork_ir::{Generation, HostId, HostSlot, HostTensor, Type, text};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{ALL, Form, OpDef, find, named};
-use cloakwork_plan::{Options, Plan, lower_for, plan};
+use cloakwork_plan::{Options, Plan, Resident, lower_for, plan};
 use cloakwork_process::{Mutex, Once};
 use cloakwork_run::{Executor, eager};
 use cloakwork_verify::{
@@ -151,6 +151,7 @@ impl Program {
             fallback: target.fallback,
             device: target.place.device,
             peers: target.place.peers.clone(),
+            resident: target.resident.clone(),
             ..Options::new(*isa, target.threads)
         };
         let made = unlocked(py, || plan(verified, &options))?.map_err(errors::plan)?;
@@ -174,6 +175,7 @@ impl Program {
             budget: Budget::default(),
             optimize,
             fallback: true,
+            resident: Resident::default(),
         };
         self.plan(py, target)
     }
@@ -488,6 +490,7 @@ impl Program {
             budget: Budget::new(memory_budget, device_budgets)?,
             optimize,
             fallback,
+            resident: Resident::default(),
         };
         let plan = self.plan(py, target)?;
         let memory = &plan.memory;
@@ -561,6 +564,7 @@ impl Program {
             optimize,
             no_fallback: !fallback,
             place,
+            resident: Resident::default(),
         };
         Run::start(py, self, &inputs, settings)
     }

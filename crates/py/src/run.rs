@@ -9,7 +9,7 @@ use crate::target::{Budget, Target};
 use crate::tensor::{Inner, Tensor};
 use cloakwork_formats::files::{Access, save_with};
 use cloakwork_ir::HostTensor;
-use cloakwork_plan::Plan;
+use cloakwork_plan::{Plan, Resident};
 use cloakwork_run::{
     Bisection, Functions, Inputs, Mismatch, Outcome, Output, Progress, RunOptions, bisect,
     coverage, eager, is_wiping, profile, totals,
@@ -48,6 +48,8 @@ pub struct Settings {
     pub no_fallback: bool,
     /// Where the program computes, if it names no device itself.
     pub place: Place,
+    /// Inputs that the device holds, and whether it keeps the results.
+    pub resident: Resident,
 }
 
 /// The outcome of a run.
@@ -92,6 +94,7 @@ fn target(settings: &Settings) -> Target {
             None => settings.threads,
         },
         place: settings.place.clone(),
+        resident: settings.resident.clone(),
         budget: settings.memory_budget.clone(),
         optimize: settings.optimize && !settings.bisect,
         fallback: !settings.no_fallback,
@@ -198,10 +201,12 @@ impl Run {
 }
 
 impl Run {
-    /// The outputs, in order.
-    pub fn into_outputs(self) -> Vec<HostTensor> {
+    /// The outputs as tensors, in order: on the host, or on the device that keeps them.
+    pub fn into_tensors(self) -> Vec<Inner> {
         let outputs = self.outcome.outputs.into_iter();
-        outputs.map(|output| output.tensor).collect()
+        let here = outputs.map(|output| Inner::Real(adopt(output.tensor)));
+        here.chain(self.outcome.kept.into_iter().map(Inner::Away))
+            .collect()
     }
 }
 

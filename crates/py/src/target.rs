@@ -5,6 +5,7 @@ use crate::errors;
 use crate::guard::unlocked;
 use cloakwork_ir::Device;
 use cloakwork_passes::{PASSES, Shown, shown};
+use cloakwork_plan::Resident;
 use cloakwork_verify::Verified;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
@@ -44,6 +45,8 @@ pub struct Target {
     pub optimize: bool,
     /// Whether steps may run on the host instead of the device.
     pub fallback: bool,
+    /// Inputs that the device holds, and whether it keeps the results.
+    pub resident: Resident,
 }
 
 /// The effect of a pass on a program: its name, what it does, calls removed of each op, the text.

@@ -5,21 +5,23 @@ mod inner;
 mod only;
 mod operators;
 mod rows;
+mod shown;
 
 pub use inner::{Elements, Inner, shares, tensors};
 
 use crate::dtype::{PyDType, object};
 use crate::eval::{Value, eval, layout};
 use crate::numbers;
-use crate::{buffer, contents, device, dlpack, dtype, errors, field, index};
+use crate::{buffer, contents, dlpack, dtype, errors, field, index, on_device};
 use cloakwork_ops::{OpDef, named};
 use cloakwork_run::eager;
 use operators::{assign_product, compare, operator, power, product};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use rows::Rows;
 use std::ffi::c_int;
 
@@ -86,10 +88,14 @@ impl Tensor {
         object(py, self.inner().dtype())
     }
 
-    /// Where its elements are: "cpu".
+    /// Where its elements are: "cpu", or a device such as "sim:0".
     #[getter]
-    fn device(&self) -> &'static str {
-        device::CPU
+    fn device(&self, py: Python<'_>) -> Py<PyString> {
+        let name = match self.inner().device() {
+            None => intern!(py, "cpu").clone(),
+            Some(device) => PyString::new(py, &device.to_string()),
+        };
+        name.unbind()
     }
 
     /// Number of elements.
@@ -248,20 +254,33 @@ impl Tensor {
         Py::new(py, Self::from(eval(py, &named::ASTYPE, values)?))
     }
 
-    /// The same tensor on another device: there is "cpu".
+    /// The tensor on another device: "cpu", "cuda:0", the file of a driver.
+    ///
+    /// This tensor if it is there, else a copy. Calls on tensors of a device run there, and their
+    /// results stay there; operands of the host are brought there. They wait until an element is
+    /// wanted, so that the device gets many at once: what is wrong with contents is told then.
+    /// Tensors on a device are not written in place, by `x += y`, `x[0] = y` or `out=`.
+    ///
+    /// DeviceError for a device that does not exist or holds no tensors, SecretError for a secret
+    /// tensor: it stays in the host's memory.
+    #[pyo3(signature = (device, /))]
+    fn to(slf: &Bound<'_, Self>, device: &str) -> PyResult<Py<Self>> {
+        on_device::to(slf, device)
+    }
+
+    /// The array API's name for `to`; ValueError for a `stream`: copies wait for none.
     #[pyo3(signature = (device, /, *, stream=None))]
     fn to_device(
         slf: &Bound<'_, Self>,
         device: &str,
         stream: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Py<Self>> {
-        device::check(device)?;
-        if stream.is_some() {
-            return Err(PyValueError::new_err(
-                "to_device: the CPU has no streams; leave stream out",
-            ));
+        match stream {
+            None => on_device::to(slf, device),
+            Some(_) => Err(PyValueError::new_err(
+                "to_device: copies wait for no stream; leave stream out",
+            )),
         }
-        Ok(slf.clone().unbind())
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -434,18 +453,18 @@ impl Tensor {
         dl_device: Option<(i32, i32)>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if stream.is_some() {
+        // Elements on a GPU are there for every stream.
+        if stream.is_some() && dlpack::device_of(self.inner()) == (1, 0) {
             return Err(PyBufferError::new_err(
                 "__dlpack__: the CPU has no streams; leave stream out",
             ));
         }
-        let tensor = self.inner().real("__dlpack__()")?;
-        dlpack::export(py, tensor, max_version, dl_device, copy)
+        dlpack::export(py, self.inner(), max_version, dl_device, copy)
     }
 
-    /// DLPack's name of the device: (1, 0), the CPU.
+    /// DLPack's name of the device: (2, i) for cuda:i, else (1, 0), the CPU, which gets copies.
     fn __dlpack_device__(&self) -> (i32, i32) {
-        (1, 0)
+        dlpack::device_of(self.inner())
     }
 
     fn __add__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -648,23 +667,11 @@ impl Tensor {
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        let py = slf.py();
-        let show = py.import("cloakwork.tensors.printing")?.getattr("tensor")?;
-        show.call1((slf, matches!(slf.get().inner(), Inner::Traced(_))))?
-            .extract()
+        shown::repr(slf)
     }
 
     fn __format__(slf: &Bound<'_, Self>, spec: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        let builtins = slf.py().import("builtins")?;
-        let own = slf.get();
-        let one =
-            own.ndim() == 0 && matches!(own.inner(), Inner::Real(_)) && !own.inner().is_secret();
-        let shown = if one {
-            Self::item(slf)?
-        } else {
-            slf.str()?.into_any()
-        };
-        Ok(builtins.call_method1("format", (shown, spec))?.unbind())
+        shown::format(slf, spec)
     }
 
     fn __reduce_ex__<'py>(slf: &Bound<'py, Self>, protocol: i64) -> PyResult<Bound<'py, PyTuple>> {

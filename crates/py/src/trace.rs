@@ -4,19 +4,17 @@
 use crate::errors;
 use crate::guard::watched;
 use crate::program::Program;
-use crate::run::{Run, Settings, adopt};
+use crate::run::{Run, Settings};
 use crate::tensor::{Elements, Inner, Tensor};
-use crate::{device, tensor};
-use cloakwork_ir::{Device, HostId, HostTensor, Type};
+use crate::{device, on_device, tensor};
+use cloakwork_ir::Type;
 use cloakwork_process::Mutex;
-use cloakwork_run::eager;
 use cloakwork_trace::{
     Paused, Recording, Trace, TraceError, Traced, active, begin_batch, end_batch,
 };
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -64,7 +62,8 @@ pub fn trace<'py>(
         as_list(&returned)?
     };
     for (index, tensor) in tensor::tensors(&outputs)?.iter().enumerate() {
-        let output = watched(|| trace.output(tensor, format!("out{index}")))?;
+        let tensor = on_device::settled(tensor)?;
+        let output = watched(|| trace.output(&tensor, format!("out{index}")))?;
         output.map_err(errors::traced)?;
     }
     drop(recording);
@@ -181,40 +180,55 @@ fn run_waiting(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
         return Ok(());
     };
     let made = Program::new(waiting.program);
-    let inputs = made.inputs_by_name(&waiting.inputs)?;
-    let (results, failed) = match run(py, &made, &inputs, batch.device()) {
+    let (results, failed) = match run(py, &made, &waiting.inputs, batch) {
         Ok(results) => (results.into_iter().map(Some).collect(), Ok(())),
         // Not where the user wants to stop.
         Err(error) if error.is_instance_of::<PyException>(py) => {
-            (made.replay(py, &waiting.inputs)?, Err(error))
+            (replayed(py, &made, &waiting.inputs, batch)?, Err(error))
         }
         Err(error) => return Err(error),
     };
     for (slot, result) in waiting.slots.into_iter().zip(results) {
         if let Some(result) = result {
-            let _ = slot.set(Inner::Real(result));
+            let _ = slot.set(result);
         }
     }
     failed
 }
 
-fn run(
-    py: Python<'_>,
-    program: &Program,
-    inputs: &HashMap<HostId, HostTensor>,
-    on: Device,
-) -> PyResult<Vec<eager::Tensor>> {
+fn run(py: Python<'_>, program: &Program, inputs: &[Inner], batch: &Trace) -> PyResult<Vec<Inner>> {
+    let on = batch.device();
+    let (bound, resident) = program.bound_by_name(inputs, on, batch.is_lazy())?;
     let settings = Settings {
         threads: device::threads(None)?,
         place: crate::device::Place {
             device: on,
             peers: Vec::new(),
         },
+        resident,
         ..Settings::default()
     };
-    let done = Run::start(py, program, inputs, settings)?;
-    let outputs = done.into_outputs();
-    Ok(outputs.into_iter().map(adopt).collect())
+    let done = Run::start(py, program, &bound, settings)?;
+    Ok(done.into_tensors())
+}
+
+/// The results that do not depend on the call that fails, computed call by call.
+fn replayed(
+    py: Python<'_>,
+    program: &Program,
+    inputs: &[Inner],
+    batch: &Trace,
+) -> PyResult<Vec<Option<Inner>>> {
+    let real = |tensor: &Inner| tensor.real("an operand of a batch").cloned();
+    let inputs = inputs.iter().map(real).collect::<PyResult<Vec<_>>>()?;
+    let results = program.replay(py, &inputs)?.into_iter();
+    let to = batch.is_lazy().then(|| batch.device());
+    let placed = results.map(|result| {
+        let real = result.map(Inner::Real)?;
+        // Where the device does nothing any more, the result is lost with it.
+        on_device::moved(py, &real, to).ok()
+    });
+    Ok(placed.collect())
 }
 
 /// Starts to collect calls on this thread, which run on a device, or where the batch around does;

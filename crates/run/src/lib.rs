@@ -33,6 +33,7 @@ pub mod eager;
 mod error;
 mod exec;
 mod memory;
+mod on_device;
 mod oracle;
 mod report;
 mod schedule;
@@ -49,6 +50,7 @@ pub use exec::hosts::Inputs;
 pub use memory::Block;
 pub use memory::cache::{MemoryStats, memory_stats, release_cached};
 pub use memory::wiping::{Wiping, is_wiping};
+pub use on_device::{OnDevice, opened};
 pub use oracle::bisect::{Against, Bisection, WrongOp, bisect};
 pub use report::outcome::{
     Help, Mismatch, Outcome, Output, Profile, Progress, Span, show_word, unravel,

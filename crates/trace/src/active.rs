@@ -65,6 +65,28 @@ impl Drop for Paused {
     }
 }
 
+/// Calls of this thread are steps of a batch until this is dropped: also those that make tensors of
+/// no operands, and those that write to these.
+pub struct Within(());
+
+impl Within {
+    /// Begins, unless this thread records something already.
+    #[must_use]
+    pub fn start(batch: Arc<Trace>) -> Option<Self> {
+        if is_active() {
+            return None;
+        }
+        ACTIVE.with(|active| active.replace(Some(batch)));
+        Some(Self(()))
+    }
+}
+
+impl Drop for Within {
+    fn drop(&mut self) {
+        ACTIVE.with(|active| active.replace(None));
+    }
+}
+
 /// Starts to collect calls on this thread, which run on a device, or where the batch around does;
 /// false if a batch collects already.
 ///

@@ -19,8 +19,8 @@ pub(crate) struct Pending {
     /// Results, while they are referenced.
     results: Vec<(Weak<Slot>, Traced)>,
     /// Tensors that it reads, by storage and view.
-    inputs: HashMap<(usize, View), (Traced, eager::Tensor)>,
-    named: Vec<eager::Tensor>,
+    inputs: HashMap<(usize, View), (Traced, Tensor)>,
+    named: Vec<Tensor>,
 }
 
 /// What waited in a batch.
@@ -28,33 +28,51 @@ pub struct Waiting {
     /// The program that computes it.
     pub program: Program,
     /// Tensors for its inputs, which are called `in0`, `in1`, ...
-    pub inputs: Vec<eager::Tensor>,
+    pub inputs: Vec<Tensor>,
     /// Where its outputs go, in order.
     pub slots: Vec<Arc<Slot>>,
 }
 
 impl Trace {
-    /// A tensor that exists, as an input of the batch: read in place.
+    /// A tensor that exists, as an input of the batch: read in place. A lazy batch copies elements
+    /// that the host may change before it runs.
     pub(crate) fn captured(
         self: &Arc<Self>,
         state: &mut State,
-        tensor: &eager::Tensor,
+        tensor: &Tensor,
     ) -> Result<Traced, TraceError> {
         if tensor.is_secret() {
             let text = "a secret tensor cannot be part of a batch";
             return Err(TraceError::Secret(text.to_owned()));
         }
-        let key = (tensor.storage().as_ptr() as usize, tensor.view().clone());
-        let same = |found: &&(Traced, eager::Tensor)| found.1.dtype() == tensor.dtype();
+        let start = match tensor {
+            Tensor::Real(tensor) => tensor.storage().as_ptr() as usize,
+            Tensor::Away(tensor) => Arc::as_ptr(tensor) as usize,
+            Tensor::Traced(_) => return Err(TraceError::stray()),
+        };
+        let key = (start, tensor.view().clone());
+        let same = |found: &&(Traced, Tensor)| found.1.dtype() == tensor.dtype();
         if let Some((known, _)) = state.pending.inputs.get(&key).filter(same) {
             return Ok(known.clone());
         }
+        let copy = match tensor {
+            Tensor::Real(tensor) if self.is_lazy() && !tensor.is_frozen() => {
+                let host = tensor.to_host().map_err(TraceError::Run)?;
+                let copy = eager::Tensor::from_host(&host, self.isa);
+                Some(Tensor::Real(copy.map_err(TraceError::Elements)?))
+            }
+            _ => None,
+        };
+        let is_copy = copy.is_some();
+        let tensor = copy.as_ref().unwrap_or(tensor);
         let ty = Type::new(tensor.dtype(), tensor.view().shape.clone());
         let name = format!("in{}", state.pending.named.len());
         let traced = self.upload_input(state, name, ty);
         state.pending.named.push(tensor.clone());
-        let entry = (traced.clone(), tensor.clone());
-        state.pending.inputs.insert(key, entry);
+        if !is_copy {
+            let entry = (traced.clone(), tensor.clone());
+            state.pending.inputs.insert(key, entry);
+        }
         Ok(traced)
     }
 

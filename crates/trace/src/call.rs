@@ -7,6 +7,7 @@ use cloakwork_ops::Value as Shown;
 use cloakwork_ops::{
     Args, Body, Form, OpDef, OpError, Operand, Origin, ParamKind, Viewed, check_known,
 };
+use cloakwork_run::eager;
 use cloakwork_verify::{check_call, result_type};
 use std::sync::Arc;
 
@@ -90,18 +91,18 @@ impl Trace {
                 Given::Tensor(*traced, None)
             }
             Value::Tensor(Tensor::Traced(_)) => return Err(TraceError::stray()),
-            Value::Tensor(Tensor::Real(_)) if kind == ParamKind::Out => {
+            Value::Tensor(Tensor::Real(_) | Tensor::Away(_)) if kind == ParamKind::Out => {
                 return Err(TraceError::unrecordable(format!(
                     "{}: a traced result cannot be written into a tensor from outside; make \
                      `out` inside the traced function, with cloakwork.empty",
                     def.name
                 )));
             }
-            Value::Tensor(Tensor::Real(tensor)) if self.is_batch() => {
+            Value::Tensor(tensor) if self.is_batch() => {
                 Given::Tensor(self.captured(state, &tensor)?, None)
             }
-            Value::Tensor(Tensor::Real(tensor)) => {
-                let (traced, copy) = self.constant(state, &tensor)?;
+            Value::Tensor(tensor) => {
+                let (traced, copy) = self.constant(state, real(&tensor)?)?;
                 Given::Tensor(traced, copy.map(Box::new))
             }
             Value::Int(value) => Given::Int(value),
@@ -172,6 +173,15 @@ impl Trace {
         let ty = with_args(def, bound, |args| result_type(def, args))?;
         let symbol = state.builder.program.fresh_symbol();
         Ok(self.fresh(state, symbol, ty))
+    }
+}
+
+/// The elements of a tensor for the host.
+pub(crate) fn real(tensor: &Tensor) -> Result<&eager::Tensor, TraceError> {
+    match tensor {
+        Tensor::Real(tensor) => Ok(tensor),
+        Tensor::Away(tensor) => tensor.on_host().map_err(TraceError::Run),
+        Tensor::Traced(_) => Err(TraceError::stray()),
     }
 }
 

@@ -30,7 +30,7 @@ mod parts;
 mod recording;
 mod value;
 
-pub use active::{Paused, Recording, active, begin_batch, end_batch, is_active};
+pub use active::{Paused, Recording, Within, active, begin_batch, end_batch, is_active};
 pub use batch::{Slot, Waiting};
 pub use constants::held;
 pub use error::TraceError;

@@ -1,6 +1,7 @@
 //! A program being recorded, and the values of it.
 
 use crate::batch::{Pending, Slot};
+use crate::call::real;
 use crate::constants::Constant;
 use crate::{Tensor, TraceError};
 use cloakwork_ir::{Arg, Builder, DType, Device, HostSlot, Program, Step, Symbol, Type, View};
@@ -50,6 +51,7 @@ impl Traced {
 pub struct Trace {
     state: Mutex<State>,
     batch: bool,
+    lazy: bool,
     device: Device,
     pub(crate) isa: Isa,
 }
@@ -84,6 +86,7 @@ impl Trace {
         Self {
             state: Mutex::default(),
             batch: false,
+            lazy: false,
             device: Device::Cpu,
             isa,
         }
@@ -96,6 +99,40 @@ impl Trace {
             device,
             ..Self::new(isa)
         }
+    }
+
+    /// A batch that nobody begins or ends: of calls on tensors that a device holds. It keeps copies
+    /// of operands of the host, which may change before it runs, and its results stay there.
+    #[must_use]
+    pub fn lazy(isa: Isa, device: Device) -> Self {
+        Self {
+            lazy: true,
+            ..Self::batch(isa, device)
+        }
+    }
+
+    /// The instructions with which operands are copied.
+    #[must_use]
+    pub const fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// Whether it is a batch of calls on tensors that a device holds.
+    #[must_use]
+    pub const fn is_lazy(&self) -> bool {
+        self.lazy
+    }
+
+    /// How many steps wait in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.lock().builder.program.steps.len()
+    }
+
+    /// Whether no step waits in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     /// Where the calls of a batch run.
@@ -176,7 +213,7 @@ impl Trace {
         let symbol = match tensor {
             Tensor::Traced(traced) if Arc::ptr_eq(&traced.trace, self) => traced.symbol,
             Tensor::Traced(_) => return Err(TraceError::stray()),
-            Tensor::Real(tensor) => self.constant(&mut state, tensor)?.0.symbol,
+            tensor => self.constant(&mut state, real(tensor)?)?.0.symbol,
         };
         state.builder.download(symbol, HostSlot::Output { name });
         let step = state.builder.program.steps.len() - 1;

@@ -1,15 +1,18 @@
 //! What calls are given: tensors with elements or without, numbers, shapes.
 
 use crate::{Trace, TraceError, Traced};
-use cloakwork_ir::{DType, ShapeItem, View};
+use cloakwork_ir::{DType, Device, ShapeItem, View};
 use cloakwork_ops::{Body, OpDef, ParamKind};
-use cloakwork_run::eager;
+use cloakwork_run::{OnDevice, eager};
+use std::sync::Arc;
 
 /// A tensor of a call.
 #[derive(Clone)]
 pub enum Tensor {
     /// Elements in memory.
     Real(eager::Tensor),
+    /// Elements in the memory of a device.
+    Away(Arc<OnDevice>),
     /// A value of a program that is being recorded.
     /// Boxed: tensors with elements are what must be small.
     Traced(Box<Traced>),
@@ -22,6 +25,7 @@ impl Tensor {
     pub fn view(&self) -> &View {
         match self {
             Self::Real(tensor) => tensor.view(),
+            Self::Away(tensor) => tensor.view(),
             Self::Traced(traced) => &traced.view,
         }
     }
@@ -32,6 +36,7 @@ impl Tensor {
     pub fn dtype(&self) -> DType {
         match self {
             Self::Real(tensor) => tensor.dtype(),
+            Self::Away(tensor) => tensor.dtype(),
             Self::Traced(traced) => traced.dtype,
         }
     }
@@ -46,8 +51,24 @@ impl Tensor {
     #[must_use]
     pub fn has_elements(&self) -> bool {
         match self {
-            Self::Real(_) => true,
+            Self::Real(_) | Self::Away(_) => true,
             Self::Traced(traced) => traced.settled().is_some(),
+        }
+    }
+}
+
+impl Tensor {
+    /// The device on which it is, or will be once what waits there has run; none for the host, and
+    /// for values of programs and of batches that the caller begins and ends.
+    #[must_use]
+    pub fn device(&self) -> Option<Device> {
+        match self {
+            Self::Real(_) => None,
+            Self::Away(tensor) => Some(tensor.device()),
+            Self::Traced(traced) => match traced.settled() {
+                Some(settled) => settled.device(),
+                None => traced.trace.is_lazy().then(|| traced.trace.device()),
+            },
         }
     }
 }
@@ -125,6 +146,10 @@ fn in_batch(def: &'static OpDef, values: &[Value]) -> Route {
     if given.any(|(param, value)| param.kind == ParamKind::Out && has_elements(value)) {
         return Route::NowBehindTheBatch;
     }
-    let views = matches!(def.body, Body::View(_)) && values.first().is_some_and(has_elements);
+    let is_real = |value: &Value| {
+        matches!(value, Value::Tensor(tensor) if tensor.has_elements()
+        && tensor.device().is_none())
+    };
+    let views = matches!(def.body, Body::View(_)) && values.first().is_some_and(is_real);
     if views { Route::Now } else { Route::Step }
 }

@@ -10,7 +10,7 @@ from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, complex128, float64, int64
 from cloakwork.array_api.common import REAL_OF, Scalar, tensor_of
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.tensors.conversion import DTypeLike, asarray, on_device
+from cloakwork.tensors.conversion import DTypeLike, asarray, on_device, placed
 
 Shape = int | Sequence[int]
 
@@ -23,7 +23,8 @@ def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
     Tensor([[0., 0.]], dtype=f64)
     """
     on_device(device)
-    return ops.zeros(shape, float64 if dtype is None else _core.dtype(dtype))
+    made = ops.zeros(shape, float64 if dtype is None else _core.dtype(dtype))
+    return placed(made, device)
 
 
 def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = None) -> Tensor:
@@ -34,7 +35,8 @@ def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
     (2, 3)
     """
     on_device(device)
-    return ops.empty(shape, float64 if dtype is None else _core.dtype(dtype))
+    made = ops.empty(shape, float64 if dtype is None else _core.dtype(dtype))
+    return placed(made, device)
 
 
 def ones(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = None) -> Tensor:
@@ -64,13 +66,19 @@ def full(
             [7, 7]], dtype=i64)
     """
     on_device(device)
-    return _core.filled(shape, _scalar(fill_value, dtype))
+    return placed(_core.filled(shape, _scalar(fill_value, dtype)), device)
 
 
 def _scalar(value: Scalar | Tensor, dtype: DTypeLike | None) -> Tensor:
     """A value as a tensor."""
     made = _core.number(value, dtype) if isinstance(value, int | float) else None
     return asarray(value, dtype=dtype) if made is None else made
+
+
+def _device(x: Tensor, device: str | None) -> str | None:
+    """The device of a tensor like another: that one's, unless said otherwise."""
+    own = x.device if device is None else device
+    return None if own == "cpu" else own
 
 
 def zeros_like(
@@ -82,7 +90,7 @@ def zeros_like(
     >>> cw.zeros_like(cw.asarray([3, 4]))
     Tensor([0, 0], dtype=i64)
     """
-    return zeros(x.shape, x.dtype if dtype is None else dtype, device=device)
+    return zeros(x.shape, x.dtype if dtype is None else dtype, device=_device(x, device))
 
 
 def empty_like(
@@ -94,7 +102,7 @@ def empty_like(
     >>> cw.empty_like(cw.asarray([3, 4])).shape
     (2,)
     """
-    return empty(x.shape, x.dtype if dtype is None else dtype, device=device)
+    return empty(x.shape, x.dtype if dtype is None else dtype, device=_device(x, device))
 
 
 def ones_like(x: Tensor, /, *, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor:
@@ -104,7 +112,7 @@ def ones_like(x: Tensor, /, *, dtype: DTypeLike | None = None, device: str | Non
     >>> cw.ones_like(cw.asarray([3, 4]))
     Tensor([1, 1], dtype=i64)
     """
-    return ones(x.shape, x.dtype if dtype is None else dtype, device=device)
+    return ones(x.shape, x.dtype if dtype is None else dtype, device=_device(x, device))
 
 
 def full_like(
@@ -121,7 +129,8 @@ def full_like(
     >>> cw.full_like(cw.asarray([3, 4]), 9)
     Tensor([9, 9], dtype=i64)
     """
-    return full(x.shape, fill_value, dtype=x.dtype if dtype is None else dtype, device=device)
+    own = x.dtype if dtype is None else dtype
+    return full(x.shape, fill_value, dtype=own, device=_device(x, device))
 
 
 def arange(
@@ -158,12 +167,13 @@ def arange(
             _hold("stop", last, wanted)
     if not exact and wanted.kind != "f":
         steps = ops.arange(asarray(float(start)), asarray(float(step)), count)
-        return ops.astype(steps, wanted)
+        return placed(ops.astype(steps, wanted), device)
     # With at most one element, the dtype need not hold the step.
     step = step if count > 1 else 0
     if wanted.kind == "u" and step < 0:
         step += 2 ** (8 * wanted.itemsize)  # the same step, as unsigned integers wrap
-    return ops.arange(_scalar(start if count else 0, wanted), _scalar(step, wanted), count)
+    made = ops.arange(_scalar(start if count else 0, wanted), _scalar(step, wanted), count)
+    return placed(made, device)
 
 
 # The least and the greatest number of each integer dtype.
@@ -226,7 +236,7 @@ def linspace(
     points = places * ((stop - start) / intervals) + start
     if endpoint and num > 1:
         points[num - 1] = stop
-    return points if wanted == inner else ops.astype(points, wanted)
+    return placed(points if wanted == inner else ops.astype(points, wanted), device)
 
 
 def eye(
@@ -250,7 +260,7 @@ def eye(
     k = max(-n_rows, min(k, n_cols))  # diagonals farther out are empty, too
     rows, columns = arange(n_rows)[:, None], arange(n_cols)
     wanted = float64 if dtype is None else _core.dtype(dtype)
-    return ops.astype(rows + k == columns, wanted)
+    return placed(ops.astype(rows + k == columns, wanted), device)
 
 
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
@@ -315,7 +325,7 @@ def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Ten
 
 def _spread(array: Tensor, axis: int, shape: tuple[int, ...]) -> Tensor:
     column = array.reshape(array.size, *(1,) * (len(shape) - axis - 1))
-    return ops.copy(column, out=ops.empty(shape, array.dtype))
+    return ops.copy(ops.broadcast_to(column, shape))
 
 
 def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:
@@ -329,4 +339,4 @@ def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = 
     Tensor([1, 2], dtype=i64)
     """
     on_device(device)
-    return _core.from_dlpack(x, copy=copy)
+    return placed(_core.from_dlpack(x, copy=copy), device, copy)

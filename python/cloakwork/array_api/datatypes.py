@@ -12,7 +12,7 @@ from cloakwork._core import DType, Tensor, bool_, complex128, float64, int64
 from cloakwork.array_api.common import COMPLEX_OF, REAL_OF, Scalar
 from cloakwork.errors import DTypeError
 from cloakwork.lazy import public
-from cloakwork.tensors.conversion import DTypeLike, on_device
+from cloakwork.tensors.conversion import DTypeLike, on_device, placed
 
 KINDS = {
     "bool": ("bool",),
@@ -86,10 +86,10 @@ def astype(
     on_device(device)
     wanted = _core.dtype(dtype)
     if x.dtype == wanted and not copy:
-        return x
+        return placed(x, device, copy)
     if x.dtype.name in REAL_OF and wanted.name in REAL:
         raise DTypeError("dtype", wanted.name, "a complex dtype or bool: use real() or imag()")
-    return ops.copy(x) if x.dtype == wanted else ops.astype(x, wanted)
+    return placed(ops.copy(x) if x.dtype == wanted else ops.astype(x, wanted), device)
 
 
 def can_cast(from_: DTypeLike | Tensor, to: DTypeLike, /) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from cloakwork import ops
 from cloakwork._core import Tensor, int64
 from cloakwork.array_api.common import REAL_OF, Operand, tensor_of
-from cloakwork.array_api.creation import empty, ones
+from cloakwork.array_api.creation import empty_like, ones
 from cloakwork.array_api.datatypes import result_type
 from cloakwork.array_api.indexing import take
 from cloakwork.array_api.manipulation import concat
@@ -124,7 +124,7 @@ def _values(groups: _Groups) -> Tensor:
 
 def _inverse(groups: _Groups) -> Tensor:
     numbers = ops.cumulative_sum(groups.is_first, 0) - 1
-    places = ops.scatter(empty(groups.order.shape, int64), groups.order, numbers)
+    places = ops.scatter(empty_like(groups.order, dtype=int64), groups.order, numbers)
     return places.reshape(groups.shape)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, float64
 from cloakwork.errors import ParamError
-from cloakwork.tensors.conversion import DTypeLike, asarray, on_device
+from cloakwork.tensors.conversion import DTypeLike, asarray, on_device, placed
 
 _WORD = 2**64
 
@@ -61,4 +61,5 @@ def _drawn(
     if not 0 <= seed < _WORD**2:
         raise ParamError("seed", seed, "0 to 2^128 - 1")
     key = asarray([seed % _WORD, seed // _WORD], dtype="u64")
-    return draw(key, shape, float64 if dtype is None else _core.dtype(dtype))
+    drawn = draw(key, shape, float64 if dtype is None else _core.dtype(dtype))
+    return placed(drawn, device)

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
-from cloakwork.errors import DeviceError, DTypeError, ParamError
+from cloakwork.device.drivers import drivers
+from cloakwork.errors import DTypeError, ParamError
 from cloakwork.fields import elements
 
 DTypeLike = DType | str | type[Any] | np.dtype[Any]
@@ -45,6 +46,9 @@ def asarray(
     curve `(x, y)` or None; uint64 arrays hold words of them along the last axis, uint8 arrays and
     bytes little-endian bytes.  ValueError names the first invalid element.
 
+    With `device` the elements are brought there (see `Tensor.to`); without it they stay where they
+    are, on the CPU unless `obj` is a tensor on a device.
+
     NumPy's masked arrays are refused: a tensor has no mask.
 
     >>> import cloakwork as cw
@@ -52,7 +56,9 @@ def asarray(
     Tensor([[1, 2],
             [3, 4]], dtype=i64)
     """
-    on_device(device)
+    if device is not None:
+        on_device(device)
+        return placed(asarray(obj, dtype, copy=copy), device, copy)
     if (made := _at_once(obj, dtype, copy)) is not None:
         return made
     wanted = None if dtype is None else _core.dtype(dtype)
@@ -100,13 +106,28 @@ def tensor(
 
 def on_device(device: str | None) -> None:
     """DeviceError unless the device can hold tensors."""
-    if device not in (None, "cpu"):
-        raise DeviceError(str(device), device_names())
+    if device is not None and device != "cpu":
+        _core.check_device(device)
+
+
+def placed(tensor: Tensor, device: str | None, copy: bool | None = None) -> Tensor:
+    """The tensor on a device; where it is, without one.
+
+    ParamError where a copy to another device would be needed, which `copy=False` forbids.
+    """
+    if device is None:
+        return tensor
+    there = tensor.to(device)
+    if copy is False and there is not tensor:
+        raise ParamError("copy", False, f"None or True, as the elements move to {device}")
+    return there
 
 
 def device_names() -> list[str]:
-    """The names of devices that can hold tensors."""
-    return [device["name"] for device in _core.devices()]
+    """The names of devices that can hold tensors: the CPU, GPUs, those of loaded drivers."""
+    found = [device["name"] for device in _core.devices()]
+    named = (name for driver in drivers() for name in driver.devices)
+    return found + [name for name in named if "<" not in name]
 
 
 def _elements(obj: Any, wanted: DType, copy: bool | None) -> Tensor:

@@ -22,7 +22,8 @@ def tensor(value: _core.Tensor, traced: bool) -> str:
     shown = "<traced>" if traced else elements(value, "Tensor(")
     tells = 0 < value.size <= _THRESHOLD and not traced and not value.is_secret
     shape = "" if tells else f", shape={value.shape}"
-    return f"Tensor({shown}{shape}, dtype={value.dtype})"
+    device = "" if value.device == "cpu" else f", device={value.device}"
+    return f"Tensor({shown}{shape}, dtype={value.dtype}{device})"
 
 
 def elements(value: _core.Tensor, prefix: str) -> str:

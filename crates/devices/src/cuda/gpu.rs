@@ -133,6 +133,16 @@ impl Gpu {
         enter(self.api, self.context)
     }
 
+    /// Waits for all work of the default stream.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn finish_default(&self) -> Result<(), Failure> {
+        let _current = self.enter()?;
+        // SAFETY: no stream is the default one.
+        unsafe { self.api.finish_stream(null_mut()) }
+    }
+
     /// Zeroed memory. The context is current.
     ///
     /// # Errors

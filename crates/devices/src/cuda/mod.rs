@@ -21,6 +21,7 @@ mod timeline;
 use crate::load::register;
 use crate::{DeviceError, Driver, driver};
 use cloakwork_ir::DriverName;
+use gpu::Gpu;
 
 const NAME: &str = "cuda";
 
@@ -40,6 +41,20 @@ pub fn cuda(index: u32) -> Result<DriverName, DeviceError> {
         Some(known) => Ok(known),
         None => register(made(), None).or_else(|error| DriverName::find(NAME).ok_or(error)),
     }
+}
+
+/// Waits for all that other libraries have put into the default stream of a GPU: then what they
+/// hand over is there.
+///
+/// # Errors
+/// Why the GPU cannot be used.
+pub fn cuda_finish_default(index: u32) -> Result<(), DeviceError> {
+    let done = Gpu::open(index).and_then(|gpu| gpu.finish_default().map_err(|f| f.words));
+    done.map_err(|reason| DeviceError::Device {
+        device: format!("{NAME}:{index}"),
+        action: "wait for the default stream",
+        reason,
+    })
 }
 
 /// Why no GPU can be used, as far as can be said without initializing CUDA, which a process that

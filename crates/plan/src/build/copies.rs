@@ -38,8 +38,10 @@ impl<'a> Builder<'a> {
             offset: 0,
         };
         let operands = [output, self.address(value, &from)?];
-        let memory = &mut self.plan.memory;
-        memory.output_bytes = memory.output_bytes.saturating_add(ty.size_bytes());
+        if self.plan.options.resident.outputs.is_none() {
+            let memory = &mut self.plan.memory;
+            memory.output_bytes = memory.output_bytes.saturating_add(ty.size_bytes());
+        }
         if operands[0] != operands[1] {
             self.copy_step(&to, &from, ty.dtype, operands)?;
         }

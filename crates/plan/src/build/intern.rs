@@ -85,10 +85,9 @@ impl<'a> Builder<'a> {
 
     /// The arena of an address; 0 for memory that the host reaches.
     pub(super) fn arena_of(&self, address: &Address) -> u16 {
-        match (self.side(address), address.space) {
-            (Home::HOST, _) => 0,
-            (_, Space::Constant) => self.plan.constants[address.index as usize].arena,
-            _ => self.plan.buffers[address.index as usize].arena,
+        match self.side(address) {
+            Home::HOST => 0,
+            Home::Device(_) | Home::Spill => self.plan.arena_of(address),
         }
     }
 

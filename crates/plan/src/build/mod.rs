@@ -200,6 +200,10 @@ impl<'a> Builder<'a> {
         options: &Options,
     ) -> Self {
         let home = |id| placement.home(id, options.device_of(device_named(verified, id)));
+        let mut arenas = vec![Arena::new(Home::HOST)];
+        for device in options.resident.devices() {
+            arena::of(&mut arenas, Home::Device(device));
+        }
         let plan = Plan {
             verified: Arc::clone(verified),
             given: None,
@@ -211,7 +215,7 @@ impl<'a> Builder<'a> {
             fused: Vec::new(),
             geometries: Vec::new(),
             addresses: Vec::new(),
-            arenas: vec![Arena::new(Home::HOST)],
+            arenas,
             buffers: Vec::new(),
             pool: Vec::new(),
             constants: Vec::new(),
@@ -236,7 +240,7 @@ impl<'a> Builder<'a> {
             host: options.drivers.of(Device::Cpu).0,
             plan,
             places: vec![Place::Untouched; verified.storages().len()],
-            results: results::results(verified, layout, home),
+            results: results::results(verified, layout, (home, options.resident.outputs)),
             geometry_index: FxHashMap::default(),
             pool_index: FxHashMap::default(),
             constant_index: FxHashMap::default(),

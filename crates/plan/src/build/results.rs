@@ -11,15 +11,16 @@ use rustc_hash::FxHashMap;
 pub(super) fn results(
     verified: &Verified,
     layout: &Layout,
-    home: impl Fn(StorageId) -> Device,
+    (home, keeper): (impl Fn(StorageId) -> Device, Option<Device>),
 ) -> FxHashMap<StorageId, u32> {
     let mut found = FxHashMap::default();
     let mut downloads = 0;
     for (step, action) in verified.actions() {
         if let Action::Download { value, .. } = action {
             if let Some(storage) = whole(verified, layout, *value, *step)
-                // Results are in the host's memory; a device's storage counts for that device.
-                && home(storage) == Device::Cpu
+                // Results are in the host's memory, or in that of the device that keeps them; the
+                // storages of other devices count for these.
+                && home(storage) == keeper.unwrap_or(Device::Cpu)
             {
                 found.entry(storage).or_insert(downloads);
             }

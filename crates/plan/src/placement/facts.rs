@@ -89,12 +89,12 @@ impl Facts {
             let task = match action {
                 Action::Kernel { call, out } => {
                     let looked_at = program.looked_at(call);
-                    looked_at.for_each(|value| facts.read(&program, value));
+                    looked_at.for_each(|value| facts.read(&program, value, false));
                     program.kernel(*step, call, *out)?
                 }
                 Action::Copy { source, value, .. } => program.copy(*step, *source, *value),
                 Action::Download { value, .. } => {
-                    facts.read(&program, *value);
+                    facts.read(&program, *value, options.resident.outputs.is_some());
                     continue;
                 }
                 _ => continue,
@@ -120,11 +120,11 @@ impl Facts {
         self.tasks.push(task);
     }
 
-    /// Records a read by the host that belongs to no task.
-    fn read(&mut self, program: &Program, value: ValueId) {
+    /// Records a read that belongs to no task: by the host, or by the device.
+    fn read(&mut self, program: &Program, value: ValueId, there: bool) {
         self.note_bytes(program, value);
         if let Some(storage) = program.storage_of(value) {
-            self.storages[storage].readers[0] += 1;
+            self.storages[storage].readers[usize::from(there)] += 1;
         }
     }
 
@@ -196,19 +196,21 @@ impl Program<'_> {
 
     fn stored(&self, id: StorageId) -> Option<Stored> {
         let info = self.verified.storage(id)?;
-        let host = match info.origin {
-            StorageOrigin::Upload(host) => self.verified.program().host(host),
-            _ => None,
+        let (slot, host) = match info.origin {
+            StorageOrigin::Upload(slot) => (Some(slot), self.verified.program().host(slot)),
+            _ => (None, None),
         };
+        let holder = slot.and_then(|slot| self.options.resident.input(slot));
         // A tensor that no task writes is read in the host's memory, or its layout is changed there
         // once.
         let is_data = matches!(host, Some(HostSlot::Data(_)));
         let in_place = info.last_write.is_none() && (is_data || !self.layout.is_limb_major(id));
         let stays = host.is_some() && in_place;
-        let device = self.options.device_of(info.device);
-        let away = is_away(self.options, device) && !stays;
-        let by_word = info.device != Device::Cpu;
-        let origin = match (host.is_some(), stays && is_data) {
+        let wanted = self.options.device_of(info.device);
+        let device = holder.filter(|_| stays).unwrap_or(wanted);
+        let away = is_away(self.options, device) && (!stays || holder.is_some());
+        let by_word = info.device != Device::Cpu || (stays && holder.is_some());
+        let origin = match (host.is_some() && holder.is_none(), stays && is_data) {
             (false, _) => Origin::Steps,
             (true, true) => Origin::Plan,
             (true, false) => Origin::Run,

@@ -103,6 +103,7 @@ impl Placement {
         let verified = &*suited.verified;
         let mut storages = verified.storages().iter();
         if !is_away(options, options.device)
+            && options.resident.devices().next().is_none()
             && !storages.any(|s| is_away(options, options.device_of(s.device)))
         {
             return Ok(Self::default());

@@ -1,9 +1,11 @@
 //! The parts of a plan. It has no pointers and no data: everything is an index or an offset.
 
 mod memory;
+mod resident;
 mod step;
 
 pub use memory::{Arena, Buffer, Constant, Download, Home};
+pub use resident::Resident;
 pub use step::{
     Address, Check, FunctionCall, Geometry, Prepared, Space, Step, StepCost, Way, Work,
 };
@@ -42,6 +44,8 @@ pub struct Options {
     pub peers: Vec<Device>,
     /// The device to which planning has bound `gpu:0`; `None`: the processor serves it.
     pub gpus: Option<Device>,
+    /// Inputs that devices hold, and the device that keeps the results.
+    pub resident: Resident,
     /// Let steps run on the host whose kernels a device lacks, or that cost less there. Otherwise
     /// a step that must run on the host is an error, and expansions are chosen whatever they cost.
     pub fallback: bool,
@@ -94,6 +98,7 @@ impl Options {
             device: Device::Cpu,
             peers: Vec::new(),
             gpus: None,
+            resident: Resident::default(),
             fallback: true,
             drivers: Drivers::default(),
             limb_major: true,
@@ -189,7 +194,7 @@ impl Plan {
         self.arenas[buffer.arena as usize].home
     }
 
-    /// The device of an address; the host for memory that no run writes.
+    /// The device of an address; the host for memory that no run writes, unless a device holds it.
     #[must_use]
     pub fn home_of(&self, address: &Address) -> Home {
         match address.space {
@@ -202,8 +207,23 @@ impl Plan {
                 let check = &self.checks[address.index as usize];
                 self.arenas[check.arena as usize].home
             }
-            _ => Home::HOST,
+            Space::Host | Space::Output => {
+                let device = self.options.resident.device(address);
+                device.map_or(Home::HOST, Home::Device)
+            }
+            Space::Pool | Space::Slot | Space::Null => Home::HOST,
         }
+    }
+
+    /// The arena on whose device an address lies; 0 for memory that the host reaches.
+    #[must_use]
+    pub fn arena_of(&self, address: &Address) -> u16 {
+        let home = self.home_of(address);
+        if !self.is_away(home) {
+            return 0;
+        }
+        let found = self.arenas.iter().position(|arena| arena.home == home);
+        found.unwrap_or(0) as u16
     }
 
     /// The driver of a memory.

@@ -6,7 +6,7 @@ mod fancy;
 use crate::eval::{Value, eval, layout};
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
-use crate::{errors, numbers};
+use crate::{errors, numbers, on_device};
 use cloakwork_ir::{DType, MAX_RANK, Shape, ShapeItem, Take, View};
 use cloakwork_ops::named;
 use cloakwork_trace::is_active;
@@ -315,6 +315,12 @@ pub fn set_item(
     value: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
     let inner = tensor.get().inner();
+    if let Some(device) = inner.device() {
+        return Err(on_device::not_written(
+            &device.to_string(),
+            "item assignment",
+        ));
+    }
     let Some(target) = basic(py, inner, key)? else {
         if fancy::put(py, inner, key, value)? {
             return Ok(());

@@ -4,12 +4,14 @@ use super::Program;
 use crate::contents::row_major;
 use crate::errors;
 use crate::tensor::{Elements, Inner, Tensor};
-use cloakwork_ir::{HostId, HostSlot, HostTensor, Type};
-use cloakwork_run::eager;
+use cloakwork_ir::{Device, HostId, HostSlot, HostTensor, Type};
+use cloakwork_plan::Resident;
+use cloakwork_run::{Inputs, OnDevice};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use smallvec::SmallVec;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// An input of a program.
 pub(super) struct Input {
@@ -21,6 +23,23 @@ pub(super) struct Input {
 
 /// Tensors by slot, in the order of slots.
 pub(super) type Matching = SmallVec<[(HostId, HostTensor); 4]>;
+
+/// Tensors by slot: of the host, and of devices.
+#[derive(Default)]
+pub struct Given {
+    here: HashMap<HostId, HostTensor>,
+    away: HashMap<HostId, Arc<OnDevice>>,
+}
+
+impl Inputs for Given {
+    fn input(&self, slot: HostId) -> Option<&HostTensor> {
+        self.here.get(&slot)
+    }
+
+    fn on_device(&self, slot: HostId) -> Option<&Arc<OnDevice>> {
+        self.away.get(&slot)
+    }
+}
 
 impl Program {
     /// The inputs in the order of their first upload.
@@ -46,24 +65,41 @@ impl Program {
         })
     }
 
-    /// Tensors for inputs that are called in0, in1, ... in the order of their names.
-    pub fn inputs_by_name(
+    /// Tensors for inputs that are called in0, in1, ... in the order of their names, for a run on a
+    /// device, which keeps its results or not; and those that the device holds.
+    pub fn bound_by_name(
         &self,
-        tensors: &[eager::Tensor],
-    ) -> PyResult<HashMap<HostId, HostTensor>> {
-        let mut bound = HashMap::new();
+        tensors: &[Inner],
+        on: Device,
+        keeps: bool,
+    ) -> PyResult<(Given, Resident)> {
+        let mut bound = Given::default();
+        let mut resident = Resident {
+            inputs: Vec::new(),
+            outputs: keeps.then_some(on),
+        };
         for input in self.inputs() {
-            let host = row_major(Self::tensor_of(&input.name, tensors)?)?;
-            bound.extend(input.slots.iter().map(|id| (*id, host.clone())));
+            match Self::tensor_of(&input.name, tensors)? {
+                Inner::Away(tensor) if tensor.device() == on => {
+                    let slots = input.slots.iter();
+                    bound.away.extend(slots.map(|id| (*id, Arc::clone(tensor))));
+                    resident
+                        .inputs
+                        .extend(input.slots.iter().map(|id| (*id, on)));
+                }
+                other => {
+                    let host = row_major(other.real("an input of a program")?)?;
+                    let slots = input.slots.iter();
+                    bound.here.extend(slots.map(|id| (*id, host.clone())));
+                }
+            }
         }
-        Ok(bound)
+        resident.inputs.sort_unstable_by_key(|(slot, _)| slot.0);
+        Ok((bound, resident))
     }
 
     /// The tensor for an input that is called in0, in1, ... in the order of their names.
-    pub(super) fn tensor_of<'a>(
-        name: &str,
-        tensors: &'a [eager::Tensor],
-    ) -> PyResult<&'a eager::Tensor> {
+    pub(super) fn tensor_of<'a, T>(name: &str, tensors: &'a [T]) -> PyResult<&'a T> {
         let index = name
             .strip_prefix("in")
             .and_then(|n| n.parse::<usize>().ok());

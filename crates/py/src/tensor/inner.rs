@@ -1,6 +1,7 @@
 //! Tensors of the engine behind `cloakwork.Tensor`: in memory, or traced.
 
 use super::Tensor;
+use crate::eval::on_host;
 use crate::{errors, trace};
 use cloakwork_run::eager;
 pub use cloakwork_trace::Tensor as Inner;
@@ -10,7 +11,7 @@ use std::sync::Arc;
 
 /// Tensors that have elements, or will have some once a batch has run.
 pub trait Elements {
-    /// The elements in memory.
+    /// The elements in the host's memory; of a tensor on a device, a copy that is only read.
     ///
     /// # Errors
     /// It is traced: there are none.
@@ -21,8 +22,10 @@ impl Elements for Inner {
     fn real(&self, wish: &str) -> PyResult<&eager::Tensor> {
         match self {
             Self::Real(tensor) => Ok(tensor),
+            Self::Away(tensor) => on_host(tensor),
             Self::Traced(traced) => match trace::settle(traced)? {
                 Some(Self::Real(tensor)) => Ok(tensor),
+                Some(Self::Away(tensor)) => on_host(tensor),
                 _ => Err(errors::trace(format!(
                     "{wish}: a traced tensor has a shape and a dtype but no elements; a traced \
                      function cannot depend on them"
@@ -37,6 +40,8 @@ pub fn shares(a: &Inner, b: &Inner) -> bool {
     match (a, b) {
         (Inner::Real(a), Inner::Real(b)) => Arc::ptr_eq(a.storage(), b.storage()),
         (Inner::Traced(a), Inner::Traced(b)) => a.shares_storage(b),
+        // Nothing writes them, so that nobody can tell a view from a copy.
+        (Inner::Away(_), _) => true,
         _ => false,
     }
 }

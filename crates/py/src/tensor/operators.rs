@@ -2,7 +2,7 @@
 
 use super::Tensor;
 use crate::eval::{Value, eval};
-use crate::{linear, numbers};
+use crate::{linear, numbers, on_device};
 use cloakwork_ops::named;
 use cloakwork_run::eager::Ready;
 use pyo3::basic::CompareOp;
@@ -53,6 +53,12 @@ pub fn product(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>
 /// `a @= b`: the product's elements in place of the tensor's.
 pub fn assign_product(a: &Bound<'_, Tensor>, b: &Bound<'_, PyAny>) -> PyResult<()> {
     let py = a.py();
+    if let Some(device) = a.get().inner().device() {
+        return Err(on_device::not_written(
+            &device.to_string(),
+            "matmul in place",
+        ));
+    }
     let result = product(a.as_any(), b)?;
     let result = result.bind(py).cast::<Tensor>()?.get().inner().clone();
     let own = a.get().inner().clone();

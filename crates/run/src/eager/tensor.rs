@@ -210,7 +210,7 @@ impl Tensor {
     }
 
     #[inline]
-    pub(super) fn own(block: Block, dtype: DType, view: View) -> Self {
+    pub(crate) fn own(block: Block, dtype: DType, view: View) -> Self {
         Self::of(Storage::own(block), dtype, view)
     }
 

@@ -62,7 +62,12 @@ impl Devices {
                 continue;
             }
             let (driver, number) = plan.options.drivers.of(device);
-            let device = driver.open(number)?;
+            // Memory that a run finds or leaves there is that of an opening.
+            let is_shared = plan.options.resident.devices().any(|one| one == device);
+            let device = match is_shared {
+                true => driver.shared(number)?,
+                false => driver.open(number)?,
+            };
             let queue = || device.queue().map(Mutex::new);
             all.push(Own {
                 arena: index,
@@ -91,6 +96,19 @@ impl Devices {
     fn own(&self, arena: u16) -> Result<&Own, RunError> {
         let found = self.all.iter().find(|own| own.arena == arena);
         found.ok_or_else(|| RunError::Internal(format!("arena {arena} has no device")))
+    }
+
+    /// Whether a device was opened for this.
+    pub fn has(&self, device: &Arc<OpenDevice>) -> bool {
+        self.all.iter().any(|own| Arc::ptr_eq(&own.device, device))
+    }
+
+    /// Memory for a result that the device of an arena keeps.
+    ///
+    /// # Errors
+    /// The driver's.
+    pub fn room(&self, arena: u16, bytes: u64) -> Result<DeviceMemory, RunError> {
+        Ok(self.own(arena)?.device.allocate(bytes)?)
     }
 
     /// The device of an arena.

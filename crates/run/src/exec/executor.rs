@@ -6,11 +6,13 @@ use crate::exec::check;
 use crate::exec::clock::Clock;
 use crate::exec::devices::{Devices, Flow};
 use crate::exec::function::Functions;
-use crate::exec::hosts::{Given, HostSlots, Hosts, Inputs};
+use crate::exec::hosts::{Given, GivenTensor, HostSlots, Hosts, Inputs};
 use crate::exec::in_order;
 use crate::exec::launch::{SPLIT_NS, Workers};
 use crate::exec::pool;
-use crate::exec::results::{differences, hand_out, hand_out_before, room_for_results};
+use crate::exec::results::{
+    Results, Room, differences, hand_out, hand_out_before, room_for_results,
+};
 use crate::exec::table::{Base, Computed, Memories, Table};
 use crate::exec::work::{Outside, Units, weight};
 use crate::memory::Block;
@@ -207,9 +209,10 @@ impl Executor {
         // Steps of which none is worth a further thread need no pool.
         let shared = graph.is_some() || self.heaviest_ns >= options.split_ns;
         let pool = pool_of(if shared { threads } else { 1 })?;
-        let outputs = room_for_results(&plan)?;
         self.clear_statuses();
         let bases = self.open(options.spill_dir.as_deref())?;
+        self.refuse_other_openings(given)?;
+        let outputs = room_for_results(&plan, &self.devices)?;
         let outside = outside(&plan, options)?;
         // Also where a panic unwinds, queues are done before the memory goes that they use.
         let draining = self.devices.draining();
@@ -245,21 +248,59 @@ impl Executor {
         let devices_do = finished.is_ok();
         let ran = first_error(&memories, ran, finished);
         drop(draining);
-        self.keep(table, devices_do);
-        let profile = match ran {
-            Ok(profile) => profile,
-            Err(error) => return Err(self.failed(placed(&plan, error), outputs)),
+        if ran.is_ok() {
+            clock.finish();
+        }
+        let outcome = match ran {
+            Ok(profile) => self
+                .ended(outputs, options, profile)
+                .map(|outcome| Outcome {
+                    wall_ns,
+                    threads,
+                    ..outcome
+                }),
+            Err(error) => Err(self.failed(placed(&plan, error), outputs)),
         };
+        self.keep(table, devices_do);
+        outcome
+    }
+
+    /// What a run hands out that ended well, without its time.
+    fn ended(
+        &mut self,
+        outputs: Vec<Room>,
+        options: &RunOptions,
+        profile: Profile,
+    ) -> Result<Outcome, RunError> {
         self.ended_well = true;
-        clock.finish();
-        let compared = options.verify.then(|| differences(&plan, &outputs));
+        let compared = options.verify.then(|| differences(&self.plan, &outputs));
+        let Results { outputs, kept } = hand_out(&self.plan, &self.devices, outputs)?;
         Ok(Outcome {
-            outputs: hand_out(&plan, outputs)?,
+            outputs,
+            kept: kept.into_iter().map(Arc::new).collect(),
             mismatches: compared.unwrap_or_default(),
             profile: options.profile.then_some(profile),
-            wall_ns,
-            threads,
+            wall_ns: 0,
+            threads: 0,
         })
+    }
+
+    /// Refuses tensors on a device that was opened anew since they were made.
+    fn refuse_other_openings(&self, given: &Given) -> Result<(), RunError> {
+        for (_, tensor) in given {
+            let GivenTensor::There(tensor) = tensor else {
+                continue;
+            };
+            if !self.devices.has(tensor.open()) {
+                let device = tensor.device();
+                return Err(RunError::Input {
+                    name: format!("a tensor on {device}"),
+                    expected: "one of the device as it is open now".into(),
+                    got: "one from before the device was lost; make it again".into(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Makes all status words 0, unless they are from a run that ended well.
@@ -278,7 +319,7 @@ impl Executor {
     }
 
     /// Keeps what a run handed out before it failed.
-    fn failed(&mut self, error: RunError, outputs: Vec<Block>) -> RunError {
+    fn failed(&mut self, error: RunError, outputs: Vec<Room>) -> RunError {
         let before = error
             .step()
             .map(|step| hand_out_before(&self.plan, outputs, step));
@@ -491,7 +532,7 @@ fn compute(memories: &Memories, constant: &Constant) -> Result<Computed, RunErro
     }
     let operand = |address: &Address| {
         let frozen = match address.space {
-            Space::Host => frozen(memories.hosts.tensor(address.index)),
+            Space::Host => frozen(memories.hosts.data(address.index)),
             _ => None,
         };
         memories.pointer(address).map(|start| (start, frozen))

@@ -1,17 +1,24 @@
 //! The tensors that a run reads in place: those of the program, and the inputs.
 
+use crate::OnDevice;
 use crate::RunError;
 use crate::memory::{Block, into_bytes};
-use cloakwork_ir::{HostId, HostSlot, HostTensor};
+use cloakwork_ir::{Device, HostId, HostSlot, HostTensor};
 use cloakwork_ops::elements;
 use cloakwork_plan::{Plan, Space, Work};
 use smallvec::{Array, SmallVec};
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 /// The input tensors of a run, by host slot.
 pub trait Inputs {
     /// The tensor for a slot.
     fn input(&self, slot: HostId) -> Option<&HostTensor>;
+
+    /// The tensor for a slot that a device holds.
+    fn on_device(&self, _slot: HostId) -> Option<&Arc<OnDevice>> {
+        None
+    }
 }
 
 impl Inputs for HashMap<HostId, HostTensor> {
@@ -29,18 +36,36 @@ impl<A: Array<Item = (HostId, HostTensor)>> Inputs for SmallVec<A> {
 }
 
 /// Tensors that replace the contents of slots, sorted by slot.
-pub type Given = SmallVec<[(u32, HostTensor); 4]>;
+pub type Given = SmallVec<[(u32, GivenTensor); 4]>;
+
+/// A tensor that a run reads where it is.
+pub enum GivenTensor {
+    /// In the host's memory.
+    Here(HostTensor),
+    /// In a device's.
+    There(Arc<OnDevice>),
+}
+
+impl GivenTensor {
+    /// Its first byte.
+    pub fn start(&self) -> *const u8 {
+        match self {
+            Self::Here(tensor) => tensor.bytes().as_slice().as_ptr(),
+            Self::There(tensor) => tensor.address().cast_const().cast(),
+        }
+    }
+}
 
 /// The tensors of all host slots.
 #[derive(Clone, Copy)]
 pub struct Hosts<'a> {
     slots: &'a [HostSlot],
-    pub given: &'a [(u32, HostTensor)],
+    pub given: &'a [(u32, GivenTensor)],
 }
 
 impl<'a> Hosts<'a> {
     /// The plan's tensors, and the tensors given to a run.
-    pub fn of(plan: &'a Plan, given: &'a [(u32, HostTensor)]) -> Self {
+    pub fn of(plan: &'a Plan, given: &'a [(u32, GivenTensor)]) -> Self {
         let slots = &plan.verified.program().hosts;
         Self { slots, given }
     }
@@ -51,11 +76,18 @@ impl<'a> Hosts<'a> {
         found.ok().map(|at| at as u32)
     }
 
-    /// The tensor of a slot; `None` for a result, and for an input before a run.
-    pub fn tensor(&self, slot: u32) -> Option<&HostTensor> {
-        match (self.place(slot), self.slots.get(slot as usize)) {
-            (Some(at), _) => Some(&self.given[at as usize].1),
-            (None, Some(HostSlot::Data(tensor))) => Some(tensor),
+    /// The first byte of a slot's tensor; `None` for a result, and for an input before a run.
+    pub fn start(&self, slot: u32) -> Option<*const u8> {
+        match self.place(slot) {
+            Some(at) => Some(self.given[at as usize].1.start()),
+            None => Some(self.data(slot)?.bytes().as_slice().as_ptr()),
+        }
+    }
+
+    /// The tensor of a slot that is part of the program.
+    pub fn data(&self, slot: u32) -> Option<&HostTensor> {
+        match self.slots.get(slot as usize) {
+            Some(HostSlot::Data(tensor)) => Some(tensor),
             _ => None,
         }
     }
@@ -90,15 +122,43 @@ impl HostSlots {
     pub fn given(&self, plan: &Plan, inputs: &dyn Inputs) -> Result<Given, RunError> {
         let mut given = Given::new();
         for &slot in &self.inputs {
+            if let Some(device) = plan.options.resident.input(HostId(slot)) {
+                let tensor = resident(plan, (slot, device), inputs)?;
+                given.push((slot, GivenTensor::There(Arc::clone(tensor))));
+                continue;
+            }
             let tensor = input(plan, slot, inputs)?;
             let own = match self.indices.contains(&slot) {
                 true => copy(tensor)?,
                 false => tensor.clone(),
             };
-            given.push((slot, own));
+            given.push((slot, GivenTensor::Here(own)));
         }
         Ok(given)
     }
+}
+
+/// The input for a slot that the plan finds on a device.
+fn resident<'a>(
+    plan: &Plan,
+    (slot, device): (u32, Device),
+    inputs: &'a dyn Inputs,
+) -> Result<&'a Arc<OnDevice>, RunError> {
+    let Some(HostSlot::Input { name, ty }) = plan.verified.program().host(HostId(slot)) else {
+        return Err(RunError::Internal(format!("slot {slot} is no input")));
+    };
+    let wrong = |got: String| RunError::Input {
+        name: name.clone(),
+        expected: format!("a {ty} on {device}"),
+        got,
+    };
+    let given = inputs.on_device(HostId(slot));
+    let given = given.ok_or_else(|| wrong("a tensor of the host".into()))?;
+    if (given.dtype(), &given.view().shape, given.device()) != (ty.dtype, &ty.shape, device) {
+        return Err(wrong(format!("{} on {}", given.ty(), given.device())));
+    }
+    given.here()?;
+    Ok(given)
 }
 
 /// The input for a slot.

@@ -3,6 +3,7 @@
 use crate::RunError;
 use crate::exec::devices::Devices;
 use crate::exec::hosts::Hosts;
+use crate::exec::results::Room;
 use crate::memory::Block;
 use crate::memory::spill_file::OnDisk;
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch};
@@ -23,7 +24,7 @@ pub struct Memories<'a> {
     /// Those of them that are files.
     pub disks: &'a [OnDisk],
     pub hosts: Hosts<'a>,
-    pub outputs: &'a [Block],
+    pub outputs: &'a [Room],
     pub pool: &'a [i64],
     /// The status words of checks that the host launches.
     pub statuses: &'a [AtomicU64],
@@ -70,15 +71,12 @@ impl Memories<'_> {
             Space::Null | Space::Slot => return Ok(std::ptr::null_mut()),
             Space::Buffer => return Ok(self.offset(self.buffer(address.index), address.offset)),
             Space::Status => self.status(address.index),
-            Space::Host => self
-                .hosts
-                .tensor(address.index)
-                .map(|tensor| tensor.bytes().as_slice().as_ptr()),
+            Space::Host => self.hosts.start(address.index),
             Space::Constant => self.constants.get(index).map(Computed::start),
             Space::Output => self
                 .outputs
                 .get(index)
-                .map(|block| block.as_ptr().cast_const()),
+                .map(|room| room.start().cast_const()),
             Space::Pool => self
                 .pool
                 .get(index)
@@ -118,7 +116,7 @@ impl Memories<'_> {
         if !self.plan.is_away(self.plan.home_of(address)) {
             return Ok(None);
         }
-        let arena = self.plan.buffers[address.index as usize].arena;
+        let arena = self.plan.arena_of(address);
         let from = self.offset(self.pointer(address)?, first);
         self.devices.read(arena, from, bytes).map(Some)
     }
@@ -135,7 +133,7 @@ impl Memories<'_> {
     ) -> Result<SmallVec<[u8; 16]>, RunError> {
         let from = self.offset(self.pointer(address)?, first);
         if self.plan.is_away(self.plan.home_of(address)) {
-            let arena = self.plan.buffers[address.index as usize].arena;
+            let arena = self.plan.arena_of(address);
             let block = self.devices.look(arena, from, bytes as u64)?;
             return Ok(block.as_slice().into());
         }
@@ -256,8 +254,8 @@ impl Table {
         for changing in &self.changing {
             let index = changing.index as usize;
             let base = match changing.is_result {
-                true => memories.outputs[index].as_ptr().cast_const(),
-                false => memories.hosts.given[index].1.bytes().as_slice().as_ptr(),
+                true => memories.outputs[index].start().cast_const(),
+                false => memories.hosts.given[index].1.start(),
             };
             self.pointers[changing.pointer as usize] =
                 memories.offset(base.cast_mut().cast(), changing.offset);

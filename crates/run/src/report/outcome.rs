@@ -1,10 +1,12 @@
 //! The outcome of a run.
 
+use crate::OnDevice;
 use cloakwork_ir::{DType, HostTensor, Shape, read_word, shortened};
 use cloakwork_kernels::Difference;
 use cloakwork_plan::{Download, Plan};
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,6 +282,8 @@ pub(crate) fn share(
 pub struct Outcome {
     /// All downloads, in order.
     pub outputs: Vec<Output>,
+    /// All downloads, if a device keeps them: then there are no `outputs`.
+    pub kept: Vec<Arc<OnDevice>>,
     /// Downloads that differ from the expected values; empty without verification.
     pub mismatches: Vec<Mismatch>,
     /// Times of steps, if requested.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cloakwork import _core, ops
+from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.array_api.common import REAL_OF
+from cloakwork.array_api.creation import zeros_like
 
 _conj = _core.elementwise("conj")
 _imag = _core.elementwise("imag")
@@ -28,7 +29,7 @@ def imag(x: Tensor, /) -> Tensor:
     >>> cw.imag(cw.asarray([1 + 2j]))
     Tensor([2.], dtype=f64)
     """
-    return _imag(x) if x.dtype.name in REAL_OF else ops.zeros(x.shape, x.dtype)
+    return _imag(x) if x.dtype.name in REAL_OF else zeros_like(x)
 
 
 def conj(x: Tensor, /) -> Tensor:

@@ -1,0 +1,246 @@
+//! Tensors on devices: where they are, how they move, and calls on them, which wait until a result
+//! is wanted so that the device gets many at once.
+
+use crate::contents::row_major;
+use crate::eval::{Value, at_once, eval};
+use crate::guard::{unlocked, watched};
+use crate::tensor::{Elements, Inner, Tensor};
+use crate::{device, errors, trace};
+use cloakwork_devices::{Capabilities, Drivers};
+use cloakwork_ir::Device;
+use cloakwork_ops::{OpDef, ParamKind, named};
+use cloakwork_run::OnDevice;
+use cloakwork_trace::{Paused, Trace, Within, is_active};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// A batch with more steps runs, so that its operands do not pile up.
+const MOST_STEPS: usize = 1024;
+
+thread_local! {
+    /// The batches of this thread: one a device and instruction set.
+    static LAZY: RefCell<Vec<Arc<Trace>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A device that can hold tensors, by its name or the file of its driver; none for the host.
+///
+/// # Errors
+/// DeviceError for a device that does not exist, or whose memory is the host's or a disk.
+pub fn holder(name: &str) -> PyResult<Option<Device>> {
+    if name == device::CPU {
+        return Ok(None);
+    }
+    let found = device::named(name)?;
+    let (driver, _) = Drivers::default().of(found);
+    if driver.has(Capabilities::HOST_MEMORY) {
+        return Err(device::cannot_hold(name));
+    }
+    Ok(Some(found))
+}
+
+/// Whether a call has an operand on a device.
+#[inline]
+pub fn is_among(values: &[Value]) -> bool {
+    let is_away =
+        |value: &Value| matches!(value, Value::Tensor(tensor) if tensor.device().is_some());
+    values.iter().any(is_away)
+}
+
+/// The tensor, settled if it waits in a lazy batch: other programs cannot hold a value of that.
+pub fn settled(tensor: &Inner) -> PyResult<Inner> {
+    match tensor {
+        Inner::Traced(traced) if traced.trace().is_lazy() => match trace::settle(traced)? {
+            Some(settled) => Ok(settled.clone()),
+            None => Err(trace::stray()),
+        },
+        other => Ok(other.clone()),
+    }
+}
+
+/// Operands for a program: values of other lazy batches are settled.
+pub fn operands_of(trace: &Arc<Trace>, values: Vec<Value>) -> PyResult<Vec<Value>> {
+    let own = |value| match value {
+        Value::Tensor(Inner::Traced(traced)) if !Arc::ptr_eq(traced.trace(), trace) => {
+            settled(&Inner::Traced(traced)).map(Value::Tensor)
+        }
+        other => Ok(other),
+    };
+    values.into_iter().map(own).collect()
+}
+
+/// Calls an op of whose operands some are on a device: it will run there. Operands of the host are
+/// brought there as they are now. A call on a secret, and one that writes to memory of the host,
+/// runs on the host at once.
+///
+/// # Errors
+/// Operands on several devices, a result to be written over a tensor on a device, or the mistakes
+/// of the call.
+pub fn call(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult<Inner> {
+    let on = common(def, &values)?;
+    let out = def.params.iter().zip(&values);
+    let out = out.filter(|(param, _)| param.kind == ParamKind::Out);
+    let outs: Vec<&Inner> = out.filter_map(|(_, value)| tensor_of(value)).collect();
+    if outs.iter().any(|out| out.device().is_some()) {
+        return Err(not_written(&on.to_string(), def.name));
+    }
+    let is_secret = values.iter().filter_map(tensor_of).any(Inner::is_secret);
+    if is_secret || !outs.is_empty() {
+        return at_once(py, def, values);
+    }
+    let batch = lazy(py, on)?;
+    let values = operands_of(&batch, values)?;
+    let recorded = watched(|| batch.record(def, values))?.map_err(errors::traced)?;
+    if batch.len() > MOST_STEPS {
+        trace::flush(py, &batch)?;
+    }
+    Ok(recorded.into())
+}
+
+/// All calls until this is dropped are those of the device on which a tensor is: those that make
+/// tensors of no operands, too. None if there is no such tensor, or the thread records already.
+pub fn within(py: Python<'_>, tensors: &[Inner]) -> PyResult<Option<Within>> {
+    let on = tensors.iter().find_map(Inner::device);
+    match on.filter(|_| !is_active()) {
+        Some(on) => Ok(Within::start(lazy(py, on)?)),
+        None => Ok(None),
+    }
+}
+
+/// Python's scopes of [`within`], which end in the opposite order.
+#[pyclass(module = "cloakwork._core", unsendable)]
+pub struct Scope {
+    device: Option<Device>,
+    within: Option<Within>,
+}
+
+#[pymethods]
+impl Scope {
+    /// A scope of the device on which a tensor is.
+    #[new]
+    fn new(tensor: &Tensor) -> Self {
+        Self {
+            device: tensor.inner().device(),
+            within: None,
+        }
+    }
+
+    fn __enter__(&mut self, py: Python<'_>) -> PyResult<()> {
+        if let Some(on) = self.device.filter(|_| !is_active()) {
+            self.within = Within::start(lazy(py, on)?);
+        }
+        Ok(())
+    }
+
+    #[pyo3(signature = (*_error))]
+    fn __exit__(&mut self, _error: &Bound<'_, PyTuple>) {
+        self.within = None;
+    }
+}
+
+/// Refuses to write a tensor on a device in place.
+pub fn not_written(device: &str, action: &str) -> PyErr {
+    PyTypeError::new_err(format!(
+        "{action}: tensors on {device} are not written in place; make a new one, as in x = x + y, \
+         or write on the host: x.to(\"cpu\")"
+    ))
+}
+
+fn tensor_of(value: &Value) -> Option<&Inner> {
+    match value {
+        Value::Tensor(tensor) => Some(tensor),
+        _ => None,
+    }
+}
+
+/// The device of a call's operands.
+fn common(def: &OpDef, values: &[Value]) -> PyResult<Device> {
+    let mut found = None;
+    for tensor in values.iter().filter_map(tensor_of) {
+        match (found, tensor.device()) {
+            (Some(first), Some(other)) if first != other => {
+                return Err(errors::param(
+                    def.name,
+                    format!("operands on {first} and on {other}"),
+                    "operands on one device, or on the host: move one by x.to(...)",
+                ));
+            }
+            (None, Some(first)) => found = Some(first),
+            _ => {}
+        }
+    }
+    found.ok_or_else(|| errors::internal("no operand on a device"))
+}
+
+/// This thread's batch of a device.
+fn lazy(py: Python<'_>, on: Device) -> PyResult<Arc<Trace>> {
+    let isa = device::isa(py)?;
+    Ok(LAZY.with(|all| {
+        let mut all = all.borrow_mut();
+        let is_it = |batch: &&Arc<Trace>| batch.device() == on && batch.isa() == isa;
+        if let Some(batch) = all.iter().find(is_it) {
+            return Arc::clone(batch);
+        }
+        let made = Arc::new(Trace::lazy(isa, on));
+        all.push(Arc::clone(&made));
+        made
+    }))
+}
+
+/// `tensor.to(device)`: this tensor if it is there.
+///
+/// # Errors
+/// As [`holder`] and [`moved`].
+pub fn to(tensor: &Bound<'_, Tensor>, device: &str) -> PyResult<Py<Tensor>> {
+    let (py, own) = (tensor.py(), tensor.get().inner());
+    let holder = holder(device)?;
+    if holder == own.device() && own.has_elements() {
+        return Ok(tensor.clone().unbind());
+    }
+    Py::new(py, Tensor::from(moved(py, own, holder)?))
+}
+
+/// A copy of a tensor on its device, which is there already.
+///
+/// # Errors
+/// What the driver says.
+pub fn copied(py: Python<'_>, tensor: &Inner) -> PyResult<Inner> {
+    let _paused = Paused::start();
+    settled(&eval(
+        py,
+        &named::COPY,
+        vec![Value::Tensor(tensor.clone())],
+    )?)
+}
+
+/// The tensor on a device, or on the host: this one if it is there, else a copy.
+///
+/// # Errors
+/// A secret tensor, a traced one, or what the driver says.
+pub fn moved(py: Python<'_>, tensor: &Inner, to: Option<Device>) -> PyResult<Inner> {
+    if tensor.device() == to && !matches!(tensor, Inner::Traced(_)) {
+        return Ok(tensor.clone());
+    }
+    if tensor.is_secret() {
+        return Err(errors::secret("a secret tensor stays in the host's memory"));
+    }
+    let here = settled(tensor)?;
+    if here.device() == to && !matches!(here, Inner::Traced(_)) {
+        return Ok(here);
+    }
+    match (&here, to) {
+        (Inner::Away(away), None) => {
+            let copy = unlocked(py, || away.download())?;
+            copy.map(Inner::Real).map_err(errors::run)
+        }
+        (other, None) => other.real("to(\"cpu\")").cloned().map(Inner::Real),
+        (other, Some(device)) => {
+            let host = row_major(other.real("a tensor on a device")?)?;
+            let made = unlocked(py, || OnDevice::upload(&host, device))?;
+            made.map(|made| Inner::Away(Arc::new(made)))
+                .map_err(errors::run)
+        }
+    }
+}
