@@ -361,6 +361,7 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("prove", "--out"): (groth16, "prove", f"{PROVE} -o new", Path("new")),
     ("prove", "--public"): (groth16, "prove", f"{PROVE} --public new", Path("new")),
     ("prove", "--r1cs"): (groth16, "prove", f"{PROVE} --r1cs new", Path("new")),
+    ("prove", "--device"): (groth16, "prove", f"{PROVE} --device sim:1", "sim:1"),
     ("prove", "--threads"): (groth16, "prove", f"{PROVE} --threads 3", 3),
     ("prove", "--memory-budget"): (groth16, "prove", f"{PROVE} --memory-budget 3GiB", "3GiB"),
     ("prove", "--spill-dir"): (groth16, "prove", f"{PROVE} --spill-dir .", Path(".")),

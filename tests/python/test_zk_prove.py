@@ -111,6 +111,14 @@ def test_a_proof_is_the_same_within_any_budget(files: Files, threads: int, tmp_p
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("where", [{"device": "sim:0"}, {"devices": ["sim:0", "sim:1"]}])
+def test_a_proof_is_the_same_on_devices(files: Files, where: cw.RunOptions) -> None:
+    witness = files.path("c.wtns")
+    here, _ = zk.groth16.prove(files.key, witness, blinding=(5, 7))
+    there, _ = zk.groth16.prove(files.key, witness, blinding=(5, 7), **where)
+    assert there == here
+
+
 def test_a_key_is_not_copied_into_the_program(files: Files) -> None:
     # A trace uses frozen tensors without a copy.
     key = files.key

@@ -19,7 +19,7 @@ SPELLS = {
     "crates/instructions/src/lower/fused.rs": "words of the function `fused`",
     "crates/ir/src/builder.rs": "the ends of any program, below the declarations",
     "crates/py/src/buffer.rs": "a parameter of Python's",
-    "crates/py/src/dlpack.rs": "a parameter of Python's",
+    "crates/py/src/dlpack/import.rs": "a parameter of Python's",
     "crates/py/src/numbers.rs": "operators of Python's, each a prepared call",
     "crates/py/src/tensor.rs": "parameters and methods of Python's",
     "crates/run/src/report/inspect.rs": "how a step runs, in words",

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from cloakwork.device.drivers import device_name, isolated
+from cloakwork.device.drivers import isolated, place_name
 
 
 class Command(TyperCommand):
@@ -73,4 +73,4 @@ def placed(device: str, isolate: bool, timeout: float | None) -> str:
     """
     if isolate or timeout is not None:
         return ",".join(isolated(name, timeout) for name in device.split(","))
-    return ",".join(device_name(name) for name in device.split(","))
+    return place_name(device)

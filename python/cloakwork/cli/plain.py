@@ -25,7 +25,7 @@ COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...], dict[str, str]]] 
         ("zkey", "witness"),
         {
             "-o": "out", "--out": "out", "--public": "public", "--r1cs": "r1cs",
-            "--threads": "threads", "--memory-budget": "memory_budget",
+            "--device": "device", "--threads": "threads", "--memory-budget": "memory_budget",
             "--spill-dir": "spill_dir", "--profile": "profile", "--check": "check",
             "--no-check": "check",
         },
@@ -73,4 +73,4 @@ def _value(name: str, text: str | bool) -> str | int | Path | bool:
         return text
     if name == "threads":
         return int(text)
-    return text if name == "memory_budget" else Path(text)
+    return text if name in ("memory_budget", "device") else Path(text)

@@ -62,6 +62,7 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
             help="Refuse a key whose proofs may tell the witness; --no-check trusts the key."
         ),
     ] = True,
+    device: Annotated[str, typer.Option(help="Where to run; see `cloakwork devices`.")] = "cpu",
     threads: Threads = None,
     memory_budget: MemoryBudget = None,
     spill_dir: SpillDir = None,
@@ -73,8 +74,9 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
     which are mapped and read from their files, nor the check against --r1cs.
     """
     status = proving.prove(
-        zkey, witness, out=out, public=public, r1cs=r1cs, check=check, threads=threads,
-        memory_budget=memory_budget, spill_dir=spill_dir, profile=profile, debug=context.obj,
+        zkey, witness, out=out, public=public, r1cs=r1cs, check=check, device=device,
+        threads=threads, memory_budget=memory_budget, spill_dir=spill_dir, profile=profile,
+        debug=context.obj,
     )  # fmt: skip
     raise typer.Exit(status)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from cloakwork import files
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, in_words, say, say_memory
+from cloakwork.device.drivers import place_name
 from cloakwork.programs.options import check_folder
 
 
@@ -32,6 +33,7 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     public: Path = Path("public.json"),
     r1cs: Path | None = None,
     check: bool = True,
+    device: str = "cpu",
     threads: int | None = None,
     memory_budget: str | None = None,
     spill_dir: Path | None = None,
@@ -46,13 +48,13 @@ def prove(  # noqa: PLR0913 (one parameter an option)
         from cloakwork.zk.circom.statements import save
         from cloakwork.zk.groth16 import proving
 
+        place = place_name(device)
         prover = proving.Prover(read_zkey(zkey, check=False))
-        say_memory(
-            prover.program(threads=threads, memory_budget=memory_budget), threads, memory_budget
-        )
+        program = prover.program(threads=threads, memory_budget=memory_budget)
+        say_memory(program, threads, memory_budget, device=place)
         with Bar("proving") as progress:
             proof, signals = proving.prove(
-                prover, witness, r1cs=r1cs, check=check, threads=threads,
+                prover, witness, r1cs=r1cs, check=check, device=place, threads=threads,
                 memory_budget=memory_budget, spill_dir=spill_dir, profile=profile or False,
                 progress=progress,
             )  # fmt: skip

@@ -115,6 +115,11 @@ def _loaded() -> list[Driver]:
     ]
 
 
+def place_name(devices: str) -> str:
+    """The names of devices with commas between, each given by name or by the file of its driver."""
+    return ",".join(device_name(name) for name in devices.split(","))
+
+
 def device_name(device: str) -> str:
     """The name of a device that is given by name or by the file of its driver."""
     return resolve(device) if _is_file(_split(device)[0]) else device

@@ -20,6 +20,7 @@ from cloakwork.errors import (
 from cloakwork.fhe.ciphertext.refusals import Refusals
 from cloakwork.fhe.encoding.packing import Packing
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.fhe.places import OnDevices
 from cloakwork.fhe.rns.layout import limb_range
 from cloakwork.fhe.rns.tables import Basis
 from cloakwork.fhe.streams import Stored
@@ -38,7 +39,7 @@ ESTIMATE_SLACK = 1e-6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class CiphertextData(Refusals, Stored):
+class CiphertextData(OnDevices, Refusals, Stored):
     """(c0, c1, ...) with c0 + c1 s + ... = message + noise mod q_0 ... q_level, or a batch.
 
     data         int64 [parts, N, level + 1] or [B, parts, N, level + 1], canonical residues in
@@ -63,6 +64,22 @@ class CiphertextData(Refusals, Stored):
     evaluation: EvaluationKeys | None = None
     seed: bytes | None = None
     claimed: bool = False
+
+    @property
+    def device(self) -> str:
+        """Where its residues are, and where operations on it run: "cpu", "cuda:0"."""
+        return self.data.device
+
+    def to(self, device: str) -> Self:
+        """The same ciphertext on another device, with its evaluation keys; see `Tensor.to`.
+
+        The keys are brought there once.  Operations on it run there, and give ciphertexts there;
+        plaintexts and numbers follow.  Decryption takes it from there: secrets stay on the CPU.
+        """
+        if device == self.device:
+            return self
+        keys = self.evaluation and self.evaluation.to(device)
+        return replace(self, data=self.data.to(device), evaluation=keys)
 
     @property
     def parts(self) -> int:

@@ -38,6 +38,7 @@ from cloakwork.fhe.encoding.encoded import encoded_integers, encoded_values
 from cloakwork.fhe.encoding.packing import PackedSlots, Packing
 from cloakwork.fhe.estimates import noise
 from cloakwork.fhe.estimates.bounds import log2_of
+from cloakwork.fhe.places import on_its_device
 from cloakwork.lazy import public
 from cloakwork.once import once
 
@@ -193,6 +194,7 @@ class Matrix:
         width = self.period if self._diagonals.layout == "blocks" else self._diagonals.row
         return self.context.slots // width
 
+    @on_its_device
     def __matmul__(self, ciphertext: _Some) -> _Some:
         """M times each vector of a ciphertext, or of a batch of ciphertexts.
 

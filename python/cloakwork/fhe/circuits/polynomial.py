@@ -33,6 +33,7 @@ from cloakwork.fhe.circuits.powers import BgvSums, CkksSums, divided, multiple
 from cloakwork.fhe.circuits.schedule import Schedule, depth_of, schedule
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.estimates.bounds import Bound
+from cloakwork.fhe.places import on_its_device
 from cloakwork.fhe.rns.layout import residues
 from cloakwork.lazy import public
 
@@ -111,6 +112,7 @@ class Polynomial:
     @overload
     def __call__(self, x: ArrayLike) -> NDArray[Any]: ...
 
+    @on_its_device
     def __call__(self, x: Any) -> Any:
         """The values of the polynomial, slot by slot.
 

@@ -39,6 +39,12 @@ class EvaluationKeys(Stored):
     relinearization: SwitchingKey | None = None
     galois: dict[int, SwitchingKey] = field(default_factory=dict)
 
+    def to(self, device: str) -> EvaluationKeys:
+        """The same keys on another device: "cpu", "cuda:0".  A key is brought there once."""
+        squared = self.relinearization and self.relinearization.to(device)
+        galois = {element: key.to(device) for element, key in self.galois.items()}
+        return EvaluationKeys(self.context, self.key, squared, galois)
+
     @property
     def rotations(self) -> list[int]:
         """The steps that have keys, each between -slots / 2 and slots / 2."""

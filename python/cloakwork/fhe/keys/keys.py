@@ -295,7 +295,7 @@ class Keys:
         """c0 + c1 s (+ c2 s^2): the message with its noise.  Never disclose it to others."""
         self._check(ciphertext)
         basis = self.context.tables.chain(ciphertext.level)
-        secret, data = self._at(ciphertext.level), ciphertext.data
+        secret, data = self._at(ciphertext.level), ciphertext.data.to("cpu")
         total = residues(data.shape[:-3], basis.degree, basis.limbs)
         ops.copy(part(data, ciphertext.parts - 1), out=total)
         for index in reversed(range(ciphertext.parts - 1)):

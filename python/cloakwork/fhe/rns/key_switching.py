@@ -11,11 +11,12 @@ Without special moduli, P is 1 and digits are those of HEAL's gadget: 2^(w d) st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 
 from cloakwork import ops
 from cloakwork._core import Tensor
+from cloakwork.device.drivers import device_name
 from cloakwork.fhe.rns import evaluator
 from cloakwork.fhe.rns.layout import limb_range, residues, zero_residues
 from cloakwork.fhe.rns.samplers import error, fresh_seed, seed_of, uniform, wiped
@@ -32,6 +33,17 @@ class SwitchingKey:
 
     data: Tensor
     seed: bytes
+    _places: dict[str, SwitchingKey] = field(default_factory=dict)
+    """The same key on each device that has it."""
+
+    def to(self, device: str) -> SwitchingKey:
+        """The same key on another device, which is brought there once."""
+        self._places.setdefault(self.data.device, self)
+        name = device_name(device)
+        if (found := self._places.get(name)) is None:
+            found = SwitchingKey(self.data.to(name), self.seed, self._places)
+            found = self._places.setdefault(name, found)
+        return found
 
     @property
     def size_bytes(self) -> int:
