@@ -48,6 +48,21 @@ def test_an_op_without_an_expansion_runs_on_the_host_and_the_table_counts_its_tr
     assert coverage.to_json()["transfers"]["bytes"] == row.transfers.bytes
 
 
+def _checked(x: cw.Tensor) -> cw.Tensor:
+    return cw.ops.modmul(x, 3, cw.ops.modmul(x, 5, Q))
+
+
+def test_a_check_that_only_the_host_can_do_is_in_the_table_and_refused_without_fallback() -> None:
+    program = cw.trace(_checked, cw.asarray(X[:64] + 9_999_993))
+    coverage = program.coverage(device=str(library()))
+    (row,) = coverage.on_host
+    assert (row.op, row.runs, row.steps, row.transfers.count) == ("modmul", "host check", 1, 1)
+    assert row.why is not None
+    assert "fused:0 has no `check_range` kernel" in row.why
+    with pytest.raises(FallbackError, match=r"modmul, would run its check of contents on the host"):
+        program.coverage(device=str(library()), fallback=False)
+
+
 def test_without_fallback_nothing_runs_and_all_such_steps_are_named() -> None:
     program = cw.trace(_sorted, cw.asarray(X))
     for ask in (

@@ -85,14 +85,19 @@ impl Plan {
         )
     }
 
-    /// Writes the number of steps that run on the host although a device was wanted.
+    /// Writes the number of steps that run on the host although a device was wanted, and of checks.
     fn write_counts(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let all = self.elsewhere.len();
-        let cheaper = self
-            .elsewhere
-            .iter()
-            .filter(|moved| moved.why == Why::Cheaper);
-        let cheaper = cheaper.count();
+        let count = |is: fn(&Why) -> bool| self.elsewhere.iter().filter(|e| is(&e.why)).count();
+        let cheaper = count(|why| *why == Why::Cheaper);
+        let checks = count(|why| matches!(why, Why::NoCheck(_)));
+        if checks > 0 {
+            let word = if checks == 1 { "check" } else { "checks" };
+            writeln!(
+                f,
+                "{checks} {word} of contents on the host instead of a device"
+            )?;
+        }
+        let all = self.elsewhere.len() - checks;
         if all == 0 {
             return Ok(());
         }

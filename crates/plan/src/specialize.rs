@@ -2,7 +2,7 @@
 
 use crate::error::Refused;
 use crate::layout::Layout;
-use crate::placement::{self, Facts, Suited, refused_steps};
+use crate::placement::{self, Facts, Suited, Why, refused_steps};
 use crate::{Options, PlanError};
 use cloakwork_ir::Program;
 use cloakwork_passes::recognized;
@@ -40,7 +40,10 @@ pub fn specialize(verified: &Arc<Verified>, options: &Options) -> Result<Special
     }
     let suited = Suited::of(&now, &options)?;
     let facts = Facts::of(&suited.verified, &Layout::default(), &options)?;
-    let left = refused_steps(&suited.verified, &facts.elsewhere(&suited, &options));
+    // A check is no op of the program.
+    let mut lacking = facts.elsewhere(&suited, &options);
+    lacking.retain(|entry| !matches!(entry.why, Why::NoCheck(_)));
+    let left = refused_steps(&suited.verified, &lacking);
     Ok(Specialized {
         program: with_frees(Program::clone(suited.verified.program())),
         left,

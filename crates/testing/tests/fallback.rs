@@ -264,7 +264,7 @@ fn random_programs_on_devices_that_lack_kernels_give_the_same_bytes_and_tables_t
         let calls = steps.filter(|step| matches!(step, Step::Op(_))).count();
         assert_eq!(sum, calls as u64, "{table}\n{shown}");
         // Without fallback, what is merely cheaper on the host runs on the device.
-        let is_forced = |why| matches!(why, Why::NoKernel { expands: false, .. });
+        let is_forced = |why| matches!(why, Why::NoKernel { expands: false, .. } | Why::NoCheck(_));
         let is_forced = plan.elsewhere.iter().any(|moved| is_forced(moved.why));
         options.fallback = false;
         match tried(&verified, &options) {
@@ -276,7 +276,9 @@ fn random_programs_on_devices_that_lack_kernels_give_the_same_bytes_and_tables_t
                 allowed += 1;
             }
             Err(PlanError::Fallback { steps }) => {
-                assert!(is_forced, "{steps:?}\n{table}\n{shown}");
+                // What is checked may lie on the host where that costs less.
+                let is_check = steps.iter().any(|step| step.why.contains("its check"));
+                assert!(is_forced || is_check, "{steps:?}\n{table}\n{shown}");
                 refused += 1;
             }
             Err(other) => panic!("{other}"),
@@ -286,6 +288,51 @@ fn random_programs_on_devices_that_lack_kernels_give_the_same_bytes_and_tables_t
         refused > 60 && allowed > 60,
         "{refused} refused, {allowed} allowed"
     );
+}
+
+const CHECKED: &str = r#"
+%a = host_to_device input "a" i64[64]
+%m = host_to_device input "m" i64[64]
+%q = empty [64], i64
+%q = multiply %m, %m, %q
+%o = empty [64], i64
+%o = _modmul_ttt %a, %a, %q, %o
+device_to_host %o -> output "o"
+"#;
+
+#[test]
+fn a_check_whose_kernel_a_device_lacks_is_told_and_refused_as_any_step_is() {
+    let verified = verified(CHECKED);
+    let has_all = planned(&verified, &lacking(Costs::NONE, &[]));
+    assert!(has_all.elsewhere.is_empty(), "{has_all}");
+    let mut options = lacking(Costs::NONE, &["check_range"]);
+    let plan = planned(&verified, &options);
+    let reason = "its check of contents on the host: sim:0 has no `check_range` kernel that takes \
+                  i64";
+    let text = plan.to_string();
+    assert!(text.contains(&format!("5 {reason}\n")), "{text}");
+    assert!(text.contains("1 check of contents on the host instead of a device"));
+    assert_eq!(moved(&plan, Way::Download), 2 * 8 * 64, "{plan}");
+    let table = coverage::table(&plan, None);
+    let product = table["ops"].as_array().unwrap().iter();
+    let product = product.clone().find(|row| row["op"] == "_modmul_ttt");
+    let product = product.unwrap();
+    assert_eq!(product["runs"], "host check", "{table}");
+    assert_eq!(product["why"], reason);
+    // What is checked, and nothing that the device would read anyway.
+    assert_eq!(product["transfers"]["count"], 1, "{table}");
+    assert_eq!(product["transfers"]["bytes"], 8 * 64);
+    let right = inputs(verified.program(), |i| i as i64 % 7 + 2);
+    let wrong = inputs(verified.program(), |i| i as i64 % 7);
+    for (given, are_right) in [(right, true), (wrong, false)] {
+        let expected = expected(&verified, &given);
+        assert_eq!(run(&plan, &given), expected);
+        assert_eq!(expected.is_ok(), are_right, "{expected:?}");
+    }
+    options.fallback = false;
+    let refused = tried(&verified, &options).unwrap_err().to_string();
+    let told = format!("step 5, _modmul_ttt, would run {reason}");
+    assert!(refused.contains(&told), "{refused}");
 }
 
 #[test]

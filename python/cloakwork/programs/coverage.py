@@ -8,13 +8,13 @@ from typing import Any, Literal, Self
 
 from cloakwork.lazy import public
 
-How = Literal["device", "expansion", "host", "no kernel", "removed"]
+How = Literal["device", "expansion", "host check", "host", "no kernel", "removed"]
 
 
 @public("cloakwork")
 @dataclass(frozen=True)
 class Transfers:
-    """Transfers that steps on the host cause: down for their operands, up for their results.
+    """Transfers that steps and checks on the host cause: operands down, results up.
 
     estimated_seconds   by the rates that the driver states
     measured_seconds    of a run that was profiled, else None
@@ -32,7 +32,8 @@ class OpCoverage:
     """The steps of one op that run alike.
 
     runs        "device": by the kernel for the op.  "expansion": by kernels for smaller ops.
-                "host": on the host.  "no kernel": a view, an allocation, a transfer of the
+                "host": on the host.  "host check": on the device, but the host checks contents
+                of an operand before.  "no kernel": a view, an allocation, a transfer of the
                 program's own, or a user function.  "removed": passes removed the step
     device      the device that is wanted for them
     into        the smaller ops
@@ -73,8 +74,8 @@ class Coverage:
 
     @property
     def on_host(self) -> list[OpCoverage]:
-        """The ops that run on the host instead of the device."""
-        return [row for row in self.ops if row.runs == "host"]
+        """The ops that run on the host instead of the device, or whose checks do."""
+        return [row for row in self.ops if row.runs in {"host", "host check"}]
 
     def to_json(self) -> dict[str, Any]:
         """Everything as JSON's types."""

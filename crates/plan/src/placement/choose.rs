@@ -115,7 +115,9 @@ impl Choice<'_> {
 
     /// Moves a storage to the other side.
     fn flip(&mut self, storage: usize) {
-        let Facts { storages, tasks } = &mut *self.facts;
+        let Facts {
+            storages, tasks, ..
+        } = &mut *self.facts;
         let away = !storages[storage].away;
         storages[storage].away = away;
         let writers = storages[storage].writers.clone();

@@ -67,9 +67,18 @@ impl Task {
     }
 }
 
+/// A check of a step's contents for which the device of its operand has no kernel.
+#[derive(Debug)]
+struct HostCheck {
+    step: u32,
+    operand: usize,
+    lack: Lack,
+}
+
 pub(crate) struct Facts {
     pub(super) storages: Vec<Stored>,
     pub(super) tasks: Vec<Task>,
+    checks: Vec<HostCheck>,
 }
 
 impl Facts {
@@ -84,12 +93,14 @@ impl Facts {
         let mut facts = Self {
             storages: storages.collect(),
             tasks: Vec::new(),
+            checks: Vec::new(),
         };
         for (step, action) in verified.actions() {
             let task = match action {
                 Action::Kernel { call, out } => {
-                    let looked_at = program.looked_at(call);
-                    looked_at.for_each(|value| facts.read(&program, value, false));
+                    for (value, lack) in program.checked_here(call) {
+                        facts.check(&program, *step, (value, lack));
+                    }
                     program.kernel(*step, call, *out)?
                 }
                 Action::Copy { source, value, .. } => program.copy(*step, *source, *value),
@@ -128,6 +139,18 @@ impl Facts {
         }
     }
 
+    /// Records a check that the host does because the device has no kernel for it.
+    fn check(&mut self, program: &Program, step: u32, (value, lack): (ValueId, Lack)) {
+        self.read(program, value, false);
+        if let Some(operand) = program.storage_of(value) {
+            self.checks.push(HostCheck {
+                step,
+                operand,
+                lack,
+            });
+        }
+    }
+
     fn note_bytes(&mut self, program: &Program, value: ValueId) {
         let (Some(storage), Some(info)) =
             (program.storage_of(value), program.verified.value(value))
@@ -144,7 +167,8 @@ impl Facts {
         self.storages[task.result].away && task.can_leave()
     }
 
-    /// The tasks that run on the host although a device was wanted.
+    /// The tasks that run on the host although a device was wanted, and the checks that the host
+    /// does of contents which lie on a device.
     pub fn elsewhere(&self, suited: &Suited, options: &Options) -> Vec<Elsewhere> {
         let verified = &suited.verified;
         let here = self.tasks.iter().filter(|task| !self.is_away(task));
@@ -163,7 +187,18 @@ impl Facts {
                 },
             })
         });
-        entries.collect()
+        let checks = self.checks.iter().filter_map(|check| {
+            let stored = &self.storages[check.operand];
+            stored.away.then_some(Elsewhere {
+                origin: check.step,
+                device: stored.device,
+                why: Why::NoCheck(check.lack),
+            })
+        });
+        let mut all: Vec<Elsewhere> = checks.chain(entries).collect();
+        all.sort_by_key(|entry| entry.origin);
+        all.dedup();
+        all
     }
 }
 
@@ -229,7 +264,7 @@ impl Program<'_> {
     }
 
     /// The operands whose elements the host checks because the device has no kernel for it.
-    fn looked_at(&self, call: &Call) -> impl Iterator<Item = ValueId> {
+    fn checked_here(&self, call: &Call) -> impl Iterator<Item = (ValueId, Lack)> {
         let rules = call.def.body.checks().iter();
         rules.filter_map(|rule| {
             let param = call.def.param(rule.operand())?;
@@ -243,8 +278,15 @@ impl Program<'_> {
             let device = self.verified.storage(info.storage)?.device;
             let types = [checking.dtype, DType::U64];
             let device = self.options.device_of(device);
-            let row = self.options.kernel(device, checking.launch.kernel, types);
-            row.is_none().then_some(value)
+            let kernel = checking.launch.kernel;
+            let row = self.options.kernel(device, kernel, types);
+            let [input, output] = types;
+            let lack = Lack {
+                kernel,
+                input,
+                output,
+            };
+            row.is_none().then_some((value, lack))
         })
     }
 

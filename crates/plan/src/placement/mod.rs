@@ -47,16 +47,18 @@ pub enum Why {
     },
     /// Launch and transfers together cost less on the host.
     Cheaper,
+    /// The step runs on the device, which lacks the kernel that checks the contents of an operand.
+    NoCheck(Lack),
 }
 
-/// A step of the program that runs on the host although a device was wanted.
+/// A step of the program that runs on the host although a device was wanted, or whose check does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elsewhere {
     /// The step of the program, as in `Step::origin`.
     pub origin: u32,
     /// The wanted device.
     pub device: Device,
-    /// Why it runs on the host.
+    /// Why it, or its check, runs on the host.
     pub why: Why,
 }
 
@@ -81,6 +83,11 @@ impl fmt::Display for Elsewhere {
                 }
             }
             Why::Cheaper => write!(f, "on the host: cheaper there than on {device}"),
+            Why::NoCheck(Lack { kernel, input, .. }) => write!(
+                f,
+                "its check of contents on the host: {device} has no `{kernel}` kernel that takes \
+                 {input}"
+            ),
         }
     }
 }
@@ -90,7 +97,7 @@ impl fmt::Display for Elsewhere {
 pub(crate) struct Placement {
     /// Device of each storage; empty if the host reaches all of them.
     homes: Vec<Device>,
-    /// The steps that run on the host although a device was wanted.
+    /// The steps, and checks of steps, that run on the host although a device was wanted.
     pub elsewhere: Vec<Elsewhere>,
 }
 

@@ -3,13 +3,13 @@
 //!
 //! Every step of the program as written that calls an op counts once, in one row. A transfer counts
 //! for a step on the host if it brings operands of the step, or if it takes to a device bytes that
-//! the step wrote.
+//! the step wrote; and for a step whose check the host does if it brings what is checked.
 
 use crate::report::names::op_name;
 use crate::report::outcome::Outcome;
 use cloakwork_ir::{Device, Program, Step};
 use cloakwork_ops::{OpDef, find_form};
-use cloakwork_plan::{Address, Home, Plan, Space, Way, Work};
+use cloakwork_plan::{Address, Home, Plan, Space, Way, Why, Work};
 use cloakwork_verify::{Action, Verified};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 enum How {
     /// By the device's kernel for its op.
     Native,
+    /// By the device's kernels, with a check of contents on the host, for this reason.
+    Checked(String),
     /// By these smaller ops.
     Expanded(BTreeSet<String>),
     /// On the host, for this reason.
@@ -33,6 +35,7 @@ impl How {
     const fn name(&self) -> &'static str {
         match self {
             Self::Native => "device",
+            Self::Checked(_) => "host check",
             Self::Expanded(_) => "expansion",
             Self::Host(_) => "host",
             Self::NoKernel => "no kernel",
@@ -99,7 +102,7 @@ pub fn table(plan: &Plan, outcome: Option<&Outcome>) -> Value {
     let shown = rows.iter().map(|((op, how), row)| {
         let (into, why) = match how {
             How::Expanded(into) => (Some(into), None),
-            How::Host(why) => (None, Some(why)),
+            How::Host(why) | How::Checked(why) => (None, Some(why)),
             _ => (None, None),
         };
         json!({
@@ -128,7 +131,11 @@ impl<'a> Steps<'a> {
         let mut made = made(plan);
         for moved in &plan.elsewhere {
             let of = made.entry(plan.program_step(moved.origin)).or_default();
-            of.why.get_or_insert_with(|| moved.to_string());
+            let why = match moved.why {
+                Why::NoCheck(_) => &mut of.check,
+                _ => &mut of.why,
+            };
+            why.get_or_insert_with(|| moved.to_string());
             of.device = Some(moved.device);
         }
         let has_kernel = with_kernels(plan);
@@ -153,7 +160,10 @@ struct Made {
     into: BTreeSet<String>,
     is_expanded: bool,
     has_kernel: bool,
+    /// Why it runs on the host.
     why: Option<String>,
+    /// Why its check does.
+    check: Option<String>,
     device: Option<Device>,
 }
 
@@ -164,8 +174,11 @@ fn how(of: Option<Made>, had_kernel: bool) -> How {
             false => How::NoKernel,
         };
     };
-    match of.why {
-        Some(why) => How::Host(why),
+    if let Some(why) = of.why {
+        return How::Host(why);
+    }
+    match of.check {
+        Some(why) => How::Checked(why),
         None if of.is_expanded => How::Expanded(of.into),
         None if of.has_kernel => How::Native,
         None if had_kernel => How::Removed,
@@ -232,7 +245,15 @@ fn written(source: &Program, step: u32) -> Option<&'static OpDef> {
 
 /// The transfers that each step on the host causes, by the step of the program as written.
 fn transfers(plan: &Plan, outcome: Option<&Outcome>) -> BTreeMap<u32, Transfers> {
-    let here: BTreeSet<u32> = plan.elsewhere.iter().map(|moved| moved.origin).collect();
+    let is_check = |why| matches!(why, Why::NoCheck(_));
+    let mut here = BTreeSet::new();
+    let mut checked_here = BTreeSet::new();
+    for moved in &plan.elsewhere {
+        match is_check(moved.why) {
+            true => checked_here.insert(moved.origin),
+            false => here.insert(moved.origin),
+        };
+    }
     let profile = outcome.and_then(|outcome| outcome.profile.as_ref());
     // For each buffer of the host the step that wrote it last, if that was meant for a device.
     let mut writers: Writers = BTreeMap::new();
@@ -253,8 +274,10 @@ fn transfers(plan: &Plan, outcome: Option<&Outcome>) -> BTreeMap<u32, Transfers>
         };
         let owner = match here.contains(&step.origin) {
             true => Some(step.origin),
-            false if way == Way::Upload => place(from).and_then(|at| writers.get(&at).copied()),
-            false => None,
+            false if way == Way::Download => {
+                checked_here.contains(&step.origin).then_some(step.origin)
+            }
+            false => place(from).and_then(|at| writers.get(&at).copied()),
         };
         note(&mut writers, to, None);
         let Some(owner) = owner else { continue };
