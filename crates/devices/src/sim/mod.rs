@@ -8,7 +8,8 @@
 //! device's memory, and wait for what they must wait for.
 //!
 //! With `CLOAKWORK_SIM` it is a device that takes time: `launch_us=2000,transfer_us=1000` makes
-//! each launch and each transfer take so long, without random delays. Plans do not know of it.
+//! each launch and each transfer take so long, and `elements_per_us=500` a launch longer by its
+//! elements, without random delays. Plans do not know of it. `lacks=ntt` withholds a kernel.
 
 mod delays;
 mod queue;
@@ -21,7 +22,13 @@ use cloakwork_process::Once;
 /// The driver.
 pub fn driver() -> &'static Driver {
     static DRIVER: Once<Driver> = Once::new();
-    DRIVER.get_or_init(|| driver::own(&table::TABLE, None))
+    DRIVER.get_or_init(|| {
+        let whole = driver::own(&table::TABLE, None);
+        let lacks = delays::asked().map(|asked| asked.lacks.clone());
+        let lacks = lacks.unwrap_or_default();
+        let lacking = whole.varied(*whole.costs(), table::TABLE.capabilities, lacks);
+        lacking.unwrap_or(whole)
+    })
 }
 
 #[cfg(test)]

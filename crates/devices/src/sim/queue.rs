@@ -83,8 +83,8 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The work of a command, which decides its delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// So many launches.
-    Launches(u32),
+    /// So many launches, and elements that they visit.
+    Launches(u32, u64),
     Transfer,
     Other,
 }
@@ -203,7 +203,7 @@ pub fn next(mut random: u64) -> u64 {
 impl Kind {
     fn takes(self, delays: &Delays) -> Duration {
         match self {
-            Self::Launches(count) => delays.launch * count,
+            Self::Launches(count, elements) => delays.of_launches(count, elements),
             Self::Transfer => delays.transfer,
             Self::Other => Duration::ZERO,
         }
@@ -212,7 +212,7 @@ impl Kind {
 
 fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
     // A device whose delays cannot be read does not open.
-    let delays = asked().ok().flatten();
+    let delays = asked().ok().and_then(|asked| asked.delays);
     let mut random = number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     while let Ok(message) = receiver.recv() {
         random = next(random);

@@ -230,10 +230,15 @@ impl Segment {
         })
     }
 
-    fn launches(&self) -> u32 {
-        let nodes = self.nodes.iter();
-        let launches = nodes.filter(|node| matches!(node.work, Work::Launch(..)));
-        launches.count() as u32
+    /// Its launches, and the elements that they visit.
+    fn launches(&self) -> Kind {
+        let launches = self.nodes.iter().filter_map(|node| match &node.work {
+            Work::Launch(launch, _) => Some(launch.elements()),
+            _ => None,
+        });
+        let add = |(count, sum): (u32, u64), elements| (count + 1, sum.saturating_add(elements));
+        let (count, elements) = launches.fold((0, 0), add);
+        Kind::Launches(count, elements)
     }
 
     fn run(&self, shared: &Shared) -> Result<(), Why> {
@@ -344,7 +349,7 @@ unsafe extern "C" fn run(raw: Opaque, segment: Opaque) -> i32 {
     let segment = Arc::clone(unsafe { &*segment.cast::<Arc<Segment>>() });
     // SAFETY: the queue is open.
     unsafe { queue(raw) }.push(
-        Kind::Launches(segment.launches()),
+        segment.launches(),
         Box::new(move |shared| segment.run(shared)),
     );
     0

@@ -242,6 +242,12 @@ impl Launch {
         }
     }
 
+    /// Elements that it visits.
+    pub fn elements(&self) -> u64 {
+        let visited = |all: u64, &dim: &i64| all.saturating_mul(dim.unsigned_abs());
+        self.dims.iter().fold(1, visited)
+    }
+
     pub fn scratch_bytes(&self) -> u64 {
         row_of(self.row).scratch_bytes(&self.shape())
     }
@@ -322,7 +328,7 @@ unsafe extern "C" fn launch(
     let own = unsafe { Launch::of(row, &*launch, params) };
     // SAFETY: the queue is open.
     unsafe { queue(raw) }.push(
-        Kind::Launches(1),
+        Kind::Launches(1, own.elements()),
         Box::new(move |shared| Ok(own.run_alone(shared, units, None)?)),
     );
     0

@@ -52,6 +52,8 @@ pub(super) struct Task {
     /// Estimated time on one core of the host, and on the wanted device.
     pub host_ns: u64,
     pub device_ns: u64,
+    /// Its launches.
+    pub launches: u64,
     /// The kernel that the device lacks.
     lack: Option<Lack>,
     /// Whether it is the caller's own code, which runs only on the host.
@@ -329,6 +331,7 @@ impl Program<'_> {
             keeps,
             host_ns: 0,
             device_ns: 0,
+            launches: 0,
             lack: None,
             is_host_only: false,
             is_device_only: false,
@@ -366,6 +369,7 @@ impl Program<'_> {
         let (driver, _) = self.options.drivers.of(self.options.device_of(device));
         let (host, _) = self.options.drivers.of(Device::Cpu);
         let computing = operations.max(launch.weight_ns());
+        task.launches += 1;
         task.host_ns += host.costs().launch_ns(computing, bytes);
         task.device_ns += driver.costs().launch_ns(computing, bytes);
         let Some(types) = types else { return };

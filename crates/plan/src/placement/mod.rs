@@ -6,6 +6,7 @@
 //! the host if that costs less ([`choose`]). A step whose kernel a device lacks runs on the host,
 //! on copies, and its result is written back.
 
+mod assumed;
 mod bind;
 mod choose;
 mod facts;

@@ -6,15 +6,11 @@
 //! one, unless moving to another pays the transfers through the host. Where two devices are alike,
 //! the one that has more of the operands gets the step. The devices are equal, so results are.
 
+use super::assumed;
 use super::facts::{Facts, Task};
 use crate::Options;
 use cloakwork_devices::Costs;
 use cloakwork_ir::Device;
-
-/// What a transfer between devices takes at least, for drivers that state no costs: ten
-/// microseconds, and a nanosecond for ten bytes.
-const LEAST_TRANSFER_NS: u64 = 10_000;
-const BYTES_PER_NS: u64 = 10;
 
 /// Gives storages on the first device their devices.
 pub(super) fn spread(facts: &Facts, options: &Options, homes: &mut [Device]) {
@@ -88,18 +84,13 @@ impl Spread<'_> {
             }
             begin_ns = begin_ns.max(at_ns);
         }
-        // A driver that states no costs is as fast as the host.
-        let own_ns = match task.device_ns {
-            0 => task.host_ns.max(1),
-            ns => ns,
-        };
+        let own_ns = assumed::computing_ns(self.costs, task).max(1);
         (begin_ns.saturating_add(own_ns), moved)
     }
 
     /// From one device to another, through the host.
     fn between_ns(&self, bytes: u64) -> u64 {
-        let stated = self.costs.download_ns(bytes);
-        let stated = stated.saturating_add(self.costs.upload_ns(bytes));
-        stated.max(LEAST_TRANSFER_NS + bytes / BYTES_PER_NS)
+        let down = assumed::download_ns(self.costs, bytes);
+        down.saturating_add(assumed::upload_ns(self.costs, bytes))
     }
 }

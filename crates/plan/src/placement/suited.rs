@@ -6,6 +6,7 @@
 //! one of its smaller ops would run on the host, the host runs the call with its own kernel. A call
 //! that neither the device nor the host has a kernel for is always expanded.
 
+use super::assumed;
 use super::facts::{Facts, Task};
 use crate::graph::SPLIT_NS;
 use crate::layout::Layout;
@@ -210,12 +211,14 @@ fn choose(
 ) -> Result<(FxHashSet<u32>, FxHashSet<u32>), PlanError> {
     // The nanoseconds of each expansion; none where the device lacks a part of it.
     let mut ways: FxHashMap<u32, Option<u64>> = FxHashMap::default();
-    for task in Facts::of(expanded, &Layout::default(), options)?.tasks {
+    let facts = Facts::of(expanded, &Layout::default(), options)?;
+    for task in &facts.tasks {
+        let costs = costs_of(&facts, task, options);
         let step = of[task.step as usize];
         if lacking.contains_key(&step) {
             let way = ways.entry(step).or_insert(Some(0));
             *way = match (*way, task.can_leave()) {
-                (Some(ns), true) => Some(ns.saturating_add(task.device_ns)),
+                (Some(ns), true) => Some(ns.saturating_add(assumed::computing_ns(costs, task))),
                 _ => None,
             };
         }
@@ -238,18 +241,26 @@ fn choose(
     Ok((chosen, dearer))
 }
 
+/// The costs of the device of a step.
+fn costs_of<'o>(facts: &Facts, task: &Task, options: &'o Options) -> &'o Costs {
+    let (driver, _) = options.drivers.of(facts.storages[task.result].device);
+    driver.costs()
+}
+
 /// The time of a step on the host with the transfers of its operands and its result.
 fn on_host_ns(facts: &Facts, task: &Task, options: &Options) -> u64 {
     let result = &facts.storages[task.result];
-    let costs: &Costs = options.drivers.of(result.device).0.costs();
+    let costs = costs_of(facts, task, options);
     let parts = (task.host_ns / SPLIT_NS).clamp(1, options.threads.max(1) as u64);
     let reads = task.reads.iter().map(|&read| &facts.storages[read]);
     let down = reads
         .filter(|read| read.away)
-        .map(|read| costs.download_ns(read.read_bytes));
-    let kept = task.keeps.then(|| costs.download_ns(result.bytes));
+        .map(|read| assumed::download_ns(costs, read.read_bytes));
+    let kept = task
+        .keeps
+        .then(|| assumed::download_ns(costs, result.bytes));
     let moving = down.chain(kept).fold(0, u64::saturating_add);
     (task.host_ns / parts)
         .saturating_add(moving)
-        .saturating_add(costs.upload_ns(result.bytes))
+        .saturating_add(assumed::upload_ns(costs, result.bytes))
 }
