@@ -345,3 +345,18 @@ def test_dlpack_shares_tensors_on_gpus() -> None:
         env=variables("devices=2 seed=5"), capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+def test_the_same_calls_again_see_the_elements_of_their_own_operands(counting: str) -> None:
+    def work(scale: int, x: Tensor) -> list[int]:
+        found: list[int] = (x * scale + np.arange(40) + x).tolist()
+        return found
+
+    for scale in (2, 3, 2):
+        for start in (0, 5):
+            values = np.arange(start, start + 40)
+            for device in (ON, counting):
+                expected = (values * scale + np.arange(40) + values).tolist()
+                assert work(scale, cw.asarray(values, device=device)) == expected
+    cw.release_cached()
+    assert work(1, there(np.zeros(40, np.int64))) == list(range(40))

@@ -58,7 +58,8 @@ impl OpenDevice {
     }
 
     /// Whether this process opened it, and its driver's process, if that is another, lives.
-    pub(crate) fn serves(&self) -> bool {
+    #[must_use]
+    pub fn serves(&self) -> bool {
         // SAFETY: the functions opened it.
         self.is_here() && unsafe { isolate::lost(self.functions, self.raw) }.is_none()
     }

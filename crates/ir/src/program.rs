@@ -125,6 +125,31 @@ impl HostSlot {
     }
 }
 
+/// Bytes of a tensor that are compared rather than where it lies.
+const SMALL_BYTES: usize = 64;
+
+impl HostSlot {
+    /// See [`Program::is_same`].
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Data(own), Self::Data(other)) => {
+                let (a, b) = (own.bytes().as_slice(), other.bytes().as_slice());
+                let is_alike = (own.dtype(), own.view()) == (other.dtype(), other.view());
+                is_alike && (std::ptr::eq(a, b) || (a.len() <= SMALL_BYTES && a == b))
+            }
+            (
+                Self::Input { name, ty },
+                Self::Input {
+                    name: known,
+                    ty: of,
+                },
+            ) => (name, ty) == (known, of),
+            (Self::Output { name }, Self::Output { name: known }) => name == known,
+            _ => false,
+        }
+    }
+}
+
 /// Interned strings.
 #[derive(Clone, Debug, Default)]
 pub struct Interner {
@@ -207,6 +232,21 @@ impl Program {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Whether another program has the same steps on the same slots, with the same names. Tensors
+    /// count as equal if they are the same memory, or small and equal.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (self.steps.len(), self.args.len(), self.generation)
+            == (other.steps.len(), other.args.len(), other.generation)
+            && self.threads.is_none()
+            && other.threads.is_none()
+            && self.steps == other.steps
+            && self.args == other.args
+            && self.texts.names == other.texts.names
+            && self.hosts.len() == other.hosts.len()
+            && (self.hosts.iter().zip(&other.hosts)).all(|(own, other)| own.is_same(other))
     }
 
     /// The same names, texts, host slots and notes, no steps.

@@ -310,6 +310,7 @@ pub fn last_dispatch() -> Option<(&'static str, u64, usize, u64)> {
 /// Gives cached memory back to the system, and counts peaks anew.
 #[pyfunction]
 pub fn release_cached() {
+    on_device::release();
     cloakwork_run::release_cached();
 }
 

@@ -4,6 +4,7 @@
 use crate::contents::row_major;
 use crate::eval::{Value, at_once, eval};
 use crate::guard::{unlocked, watched};
+use crate::program::Program;
 use crate::tensor::{Elements, Inner, Tensor};
 use crate::{device, errors, trace};
 use cloakwork_devices::{Capabilities, Drivers};
@@ -23,6 +24,48 @@ const MOST_STEPS: usize = 1024;
 thread_local! {
     /// The batches of this thread: one a device and instruction set.
     static LAZY: RefCell<Vec<Arc<Trace>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Programs of lazy batches that ran last: the same calls again need no plan, and the device runs
+/// their launches as segments.
+const MOST_PROGRAMS: usize = 8;
+/// A program that keeps more memory of its device between runs is not kept.
+const MOST_KEPT_BYTES: u64 = 256 << 20;
+
+thread_local! {
+    static RECENT: RefCell<Vec<(Device, Arc<Program>)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The program of a batch: the one that ran before, if it is the same.
+pub fn known(batch: &Trace, program: cloakwork_ir::Program) -> Arc<Program> {
+    let on = batch.device();
+    let found = RECENT.with(|recent| {
+        let mut recent = recent.borrow_mut();
+        let is_it = |(device, known): &(Device, Arc<Program>)| {
+            batch.is_lazy() && *device == on && known.is_same(&program)
+        };
+        let place = recent.iter().position(is_it);
+        place.map(|place| recent.remove(place).1)
+    });
+    found.unwrap_or_else(|| Arc::new(Program::new(program)))
+}
+
+/// Keeps a program that ran for the same calls to come.
+pub fn keep(batch: &Trace, program: Arc<Program>) {
+    if !batch.is_lazy() || program.kept_bytes() > MOST_KEPT_BYTES {
+        return;
+    }
+    let dropped = RECENT.with(|recent| {
+        let mut recent = recent.borrow_mut();
+        recent.push((batch.device(), program));
+        (recent.len() > MOST_PROGRAMS).then(|| recent.remove(0))
+    });
+    drop(dropped);
+}
+
+/// Forgets the programs of this thread.
+pub fn release() {
+    drop(RECENT.take());
 }
 
 /// A device that can hold tensors, by its name or the file of its driver; none for the host.

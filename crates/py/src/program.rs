@@ -204,6 +204,20 @@ impl Program {
         }))
     }
 
+    /// Whether another program is the same; see [`cloakwork_ir::Program::is_same`].
+    pub fn is_same(&self, other: &cloakwork_ir::Program) -> bool {
+        self.program.is_same(other)
+    }
+
+    /// Memory of devices and the host that its executor keeps for the next run.
+    pub fn kept_bytes(&self) -> u64 {
+        let last = self.last.lock();
+        let plan = last.as_ref().map(|ready| ready.executor.plan());
+        let arenas = plan.iter().flat_map(|plan| &plan.arenas);
+        let bytes = arenas.map(|arena| arena.bytes.saturating_add(arena.constant_bytes));
+        bytes.fold(0, u64::saturating_add)
+    }
+
     /// Keeps an executor for the next run.
     pub fn keep(&self, ready: Box<Ready>) {
         let replaced = self.last.lock().replace(ready);

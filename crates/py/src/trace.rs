@@ -179,7 +179,7 @@ fn run_waiting(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
     let Some(waiting) = waiting else {
         return Ok(());
     };
-    let made = Program::new(waiting.program);
+    let made = on_device::known(batch, waiting.program);
     let (results, failed) = match run(py, &made, &waiting.inputs, batch) {
         Ok(results) => (results.into_iter().map(Some).collect(), Ok(())),
         // Not where the user wants to stop.
@@ -188,6 +188,9 @@ fn run_waiting(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
         }
         Err(error) => return Err(error),
     };
+    if failed.is_ok() {
+        on_device::keep(batch, made);
+    }
     for (slot, result) in waiting.slots.into_iter().zip(results) {
         if let Some(result) = result {
             let _ = slot.set(result);

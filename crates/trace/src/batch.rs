@@ -10,6 +10,9 @@ use cloakwork_run::eager;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
+/// Operands of a lazy batch with at most so many bytes are constants.
+const SMALL_BYTES: u64 = 64;
+
 /// Where a recorded result goes when its batch has run.
 pub type Slot = Once<Tensor>;
 
@@ -34,6 +37,17 @@ pub struct Waiting {
 }
 
 impl Trace {
+    /// Whether a tensor is a constant of a batch rather than an input: in a lazy one, a tensor of the
+    /// host that never changes, or that is small. What is derived from constants is derived once for
+    /// all programs that have the same.
+    pub(crate) fn holds(&self, tensor: &Tensor) -> bool {
+        let Tensor::Real(tensor) = tensor else {
+            return false;
+        };
+        let is_small = || tensor.ty().size_bytes() <= SMALL_BYTES;
+        self.is_lazy() && !tensor.is_secret() && (tensor.is_frozen() || is_small())
+    }
+
     /// A tensor that exists, as an input of the batch: read in place. A lazy batch copies elements
     /// that the host may change before it runs.
     pub(crate) fn captured(
@@ -56,7 +70,7 @@ impl Trace {
             return Ok(known.clone());
         }
         let copy = match tensor {
-            Tensor::Real(tensor) if self.is_lazy() && !tensor.is_frozen() => {
+            Tensor::Real(tensor) if self.is_lazy() => {
                 let host = tensor.to_host().map_err(TraceError::Run)?;
                 let copy = eager::Tensor::from_host(&host, self.isa);
                 Some(Tensor::Real(copy.map_err(TraceError::Elements)?))

@@ -98,7 +98,7 @@ impl Trace {
                     def.name
                 )));
             }
-            Value::Tensor(tensor) if self.is_batch() => {
+            Value::Tensor(tensor) if self.is_batch() && !self.holds(&tensor) => {
                 Given::Tensor(self.captured(state, &tensor)?, None)
             }
             Value::Tensor(tensor) => {

@@ -7,7 +7,7 @@ use super::{
     Context, EagerArg, EagerError, Tensor, TypeFn, call, fill_in, internal, prepared_or_new,
     shares, tensor_of, with_args,
 };
-use cloakwork_ir::{Arg, Builder, HostId, Op, Program, Step, Symbol, View};
+use cloakwork_ir::{Arg, Builder, HostId, HostSlot, Op, Program, Step, Symbol, View};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{Body, OpDef, Viewed, find_form, write_expansion};
 use cloakwork_verify::check_call;
@@ -344,7 +344,10 @@ pub fn replay(
                 continue;
             }
             Body::Upload => args.iter().find_map(|arg| match arg {
-                Arg::Host(id) => inputs.get(id).cloned(),
+                Arg::Host(id) => match program.host(*id) {
+                    Some(HostSlot::Data(host)) => Tensor::from_host(host, isa).ok(),
+                    _ => inputs.get(id).cloned(),
+                },
                 _ => None,
             }),
             _ if symbols.into_iter().all(|symbol| known.contains_key(symbol)) => {

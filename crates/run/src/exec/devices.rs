@@ -88,9 +88,9 @@ impl Devices {
         self.all.is_empty()
     }
 
-    /// Whether this process opened them.
+    /// Whether this process opened them, and none was lost since.
     pub fn are_here(&self) -> bool {
-        self.all.iter().all(|own| own.device.is_here())
+        self.all.iter().all(|own| own.device.serves())
     }
 
     fn own(&self, arena: u16) -> Result<&Own, RunError> {
