@@ -1,4 +1,4 @@
-"""Devices: overlap on several of them, steps of a plug-in, the digits without one kernel.
+"""Devices: overlap on several of them, steps of a plug-in, calls there, digits without a kernel.
 
 The simulated devices take a fixed time for each launch and transfer, so the shortest schedule is
 known: the launches of the device that has most, one upload before them and one download after.
@@ -28,6 +28,7 @@ from measured.rows import record  # noqa: E402
 ROUNDS = 7
 CHAINS, LAUNCHES = 8, 3
 STEPS = 20_000
+CALLS = 100
 LIBRARY = """
 #include "cloakwork/simple_device.h"
 static void none(const cw_launch* launch, uint64_t begin, uint64_t end, void* scratch) {
@@ -42,6 +43,7 @@ def main() -> None:
     """Print all figures."""
     overlap()
     dispatch()
+    calls()
     fallback()
 
 
@@ -85,6 +87,29 @@ def dispatch() -> None:
             step_ns = _best(run) / STEPS
             print(f"a step of {device:12} {step_ns:8.1f} ns")
             record(f"a step of {device}", "ns", step_ns)
+
+
+def calls() -> None:
+    """Calls on tensors of a plug-in: recorded, run for the first time, and again."""
+    x = cw.asarray(np.arange(4, dtype=np.int64), device="plugin:0")
+
+    def work() -> cw.Tensor:
+        y = x
+        for _ in range(CALLS):
+            y = y + x
+        return y
+
+    cw.release_cached()
+    recorded = _best(work) / CALLS
+    times = []
+    for _ in range(ROUNDS):
+        y = work()
+        begun = time.perf_counter_ns()
+        y.to("cpu")
+        times.append((time.perf_counter_ns() - begun) / CALLS)
+    for name, found in (("recorded", recorded), ("first", times[0]), ("again", min(times[1:]))):
+        print(f"a call on a tensor of plugin:0, {name:9} {found:8.0f} ns of {CALLS}")
+        record(f"a call on a tensor of plugin:0, {name}", "ns", found)
 
 
 def _compiled(folder: Path, name: str) -> Path:

@@ -37,9 +37,9 @@ pub struct Waiting {
 }
 
 impl Trace {
-    /// Whether a tensor is a constant of a batch rather than an input: in a lazy one, a tensor of the
-    /// host that never changes, or that is small. What is derived from constants is derived once for
-    /// all programs that have the same.
+    /// Whether a tensor is a constant of a batch rather than an input: in a lazy one, a tensor of
+    /// the host that never changes, or that is small. Data derived from constants are derived once
+    /// for all programs that have the same.
     pub(crate) fn holds(&self, tensor: &Tensor) -> bool {
         let Tensor::Real(tensor) = tensor else {
             return false;
