@@ -334,8 +334,7 @@ class DeviceError(CloakworkError, LookupError):
         self.device, self.available, self.reason = device, list(available), reason
 
     def __str__(self) -> str:
-        runs = "GPUs run programs: pass device to run" if self.is_gpu else ""
-        reason = "".join(f"; {text}" for text in [self.reason or runs] if text)
+        reason = f"; {self.reason}" if self.reason else ""
         listed = ", ".join(self.available)
         return f"unknown device {self.device!r}{reason}; available: {listed}"
 

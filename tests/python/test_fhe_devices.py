@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
-from cloakwork.errors import KeyMismatchError, MissingKeyError
+from cloakwork.errors import KeyMismatchError, MissingKeyError, ParamError
 from numpy.typing import NDArray
 from python.fhe_setup import bgv, ckks, integer_slots, unit_slots
 
@@ -121,3 +122,23 @@ def test_a_traced_circuit_runs_on_a_device_with_ciphertexts_of_one() -> None:
     expected = program.run(a).outputs[0]
     there = program.run(a.to(ON), device=ON).outputs[0]
     assert same(expected, there)
+
+
+def test_a_thread_that_decrypts_while_another_goes_on_changes_no_value() -> None:
+    keys = ckks()
+    x = keys.encrypt(unit_slots(keys, 1))
+    here = x.rotate(1) + x
+    for _ in range(4):
+        turned = x.to(ON).rotate(1)
+        reader = threading.Thread(target=keys.decrypt, args=(turned,))
+        reader.start()
+        there = turned + x
+        reader.join()
+        assert same(here, there)
+
+
+def test_ciphertexts_on_two_devices_are_refused() -> None:
+    keys = ckks()
+    a = keys.encrypt(unit_slots(keys, 1))
+    with pytest.raises(ParamError, match="operands on sim:0 and on sim:1"):
+        (a.to(ON) * a.to("sim:1")).to("cpu")

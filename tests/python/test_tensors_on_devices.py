@@ -360,3 +360,97 @@ def test_the_same_calls_again_see_the_elements_of_their_own_operands(counting: s
                 assert work(scale, cw.asarray(values, device=device)) == expected
     cw.release_cached()
     assert work(1, there(np.zeros(40, np.int64))) == list(range(40))
+
+
+def test_a_thread_that_reads_while_another_goes_on_changes_no_value() -> None:
+    for count in range(20):
+        x = there(np.array([1000, 2000]) + count)
+        y = x + 1
+        reader = threading.Thread(target=y.tolist)
+        reader.start()
+        later = [y + k for k in range(50)]
+        reader.join()
+        for k, one in enumerate(later):
+            assert one.tolist() == [1001 + count + k, 2001 + count + k]
+
+
+def test_a_batch_that_another_thread_runs_changes_no_value() -> None:
+    x = cw.asarray([1000, 2000])
+    for _ in range(20):
+        with cw.batch():
+            y = x + 1
+            reader = threading.Thread(target=y.tolist)
+            reader.start()
+            later = [y + k for k in range(50)]
+            reader.join()
+        assert [one.tolist() for one in later] == [[1001 + k, 2001 + k] for k in range(50)]
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (2, 0, 3), (0,), (0, 0)])
+def test_tensors_without_elements_live_on_devices(shape: tuple[int, ...]) -> None:
+    x = cw.zeros(shape, device=ON)
+    calls: list[Call] = [
+        lambda t: t + 1, lambda t: cw.concat([t, t]), lambda t: t.reshape(-1), cw.flip,
+    ]  # fmt: skip
+    for call in calls:
+        assert call(x).tolist() == call(x.to("cpu")).tolist()
+    if len(shape) > 1:
+        assert x.mT.copy().tolist() == x.mT.tolist() == x.to("cpu").mT.tolist()
+
+
+def test_errors_are_told_by_all_that_depends_on_them_and_by_nothing_else() -> None:
+    x = there([5, 6, 7])
+    wrong = cw.take_along_axis(x, there([9, 0, 1]), axis=0)
+    after, right = wrong + 1, x + 1
+    assert right.tolist() == [6, 7, 8]
+    reads: list[Callable[[Tensor], object]] = [np.asarray, repr, lambda t: t.tolist(), np.sum]
+    for lost in (wrong, after):
+        for read in reads:
+            with pytest.raises(ContentsError, match="got 9"):
+                read(lost)
+    cw.take_along_axis(x, there([9, 0, 1]), axis=0)
+    assert (x + 2).tolist() == [7, 8, 9]
+
+
+def test_a_device_that_fails_is_not_replaced_by_the_host() -> None:
+    class Failing(PythonDevice):
+        def add(self, out: Any, a: Any, b: Any) -> None:
+            raise ValueError("no such thing today")
+
+        def copy(self, out: Any, a: Any) -> None:
+            out[...] = a
+
+    x = cw.asarray([1, 2, 3], device=cw.device.register(Failing()))
+    y = x + x
+    for _ in range(2):
+        with pytest.raises(cw.errors.CloakworkError, match="no such thing today"):
+            y.tolist()
+
+
+def test_scopes_refuse_two_devices_and_leave_secrets_on_the_host() -> None:
+    x, other = there([1, 2]), cw.asarray([3, 4], device="sim:1")
+    for call in (lambda: cw.concat([x, other]), lambda: cw.stack([x, other])):
+        with pytest.raises(ParamError, match="operands on sim:0 and on sim:1"):
+            call()
+    secret = cw.asarray([5, 6])
+    secret.mark_secret()
+    joined = cw.concat([x, secret])
+    assert (joined.device, joined.tolist()) == ("cpu", [1, 2, 5, 6])
+    with pytest.raises(SecretError, match="the elements lie on sim:0"):
+        x.mark_secret()
+    assert x.freeze() is x
+    assert x.is_frozen
+
+
+def test_calls_in_scopes_do_not_pile_up() -> None:
+    x = there(np.zeros(2**20, np.int64))
+    before = cw.memory_stats().live_bytes
+    for _ in range(40):
+        cw.concat([x, cw.zeros(2**20, "i64")])
+    assert cw.memory_stats().live_bytes - before < 2**27
+
+
+def test_residues_are_made_of_tensors_on_devices() -> None:
+    ring = cw.mod(17)
+    found = ring(there([20, -3])) + there([1, 1])
+    assert [int(one) for one in np.asarray(found)] == [4, 15]

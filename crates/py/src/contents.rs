@@ -1,7 +1,7 @@
 //! The one place where this crate reads the elements of tensors itself. Those that lie in a mapped
 //! file may be gone: then the call that reads them fails.
 
-use crate::guard::watched;
+use crate::guard::{unlocked, watched};
 use crate::{device, errors};
 use cloakwork_ir::HostTensor;
 use cloakwork_run::eager::{self, EagerError};
@@ -72,4 +72,16 @@ pub fn exported(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
 /// A storage's bytes, all of them, for work that reads some.
 pub fn with_bytes<T>(tensor: &eager::Tensor, work: impl FnOnce(&[u8]) -> T) -> PyResult<T> {
     reading(tensor, || work(tensor.storage().as_ref().as_ref()))
+}
+
+/// Overwrites a storage with zeros.
+///
+/// # Errors
+/// It is only read.
+pub fn zeroized(py: Python<'_>, tensor: &eager::Tensor) -> PyResult<()> {
+    if unlocked(py, || tensor.zeroize())? {
+        return Ok(());
+    }
+    let allowed = "a tensor that may be written; a frozen secret is zeroed when it is released";
+    Err(errors::param("zeroize", "read-only memory", allowed))
 }

@@ -2,7 +2,7 @@
 
 use cloakwork_devices::DeviceError;
 use cloakwork_formats::{LoadError, SaveError};
-use cloakwork_ir::{DType, Finding, ShapeError};
+use cloakwork_ir::{DType, Device, Finding, ShapeError};
 use cloakwork_ops::elements::InvalidElement;
 use cloakwork_ops::{Code, OpError};
 use cloakwork_plan::PlanError;
@@ -38,6 +38,19 @@ pub fn param(rule: &str, value: impl ToString, allowed: &str) -> PyErr {
     Python::attach(|py| make(py, "ParamError", (rule, value.to_string(), allowed)))
 }
 
+/// Operands of a call on two devices.
+pub fn two_devices(call: &str, one: Device, other: Device) -> PyErr {
+    let allowed = "operands on one device, or on the host: move one by x.to(...)";
+    param(call, format!("operands on {one} and on {other}"), allowed)
+}
+
+/// Whether an error is one of wrong contents.
+pub fn is_of_contents(py: Python<'_>, error: &PyErr) -> bool {
+    let module = py.import("cloakwork.errors");
+    let class = module.and_then(|module| module.getattr("ContentsError"));
+    class.is_ok_and(|class| error.is_instance(py, &class))
+}
+
 /// The name of a value's type, for messages.
 pub fn kind(value: &Bound<'_, PyAny>) -> String {
     let name = value.get_type().name();
@@ -69,6 +82,8 @@ pub fn traced(error: TraceError) -> PyErr {
     match error {
         TraceError::Unrecordable(text) => trace(text),
         TraceError::Secret(text) => secret(text),
+        TraceError::Devices(one, other) => two_devices("operands", one, other),
+        TraceError::Running => internal(error.to_string()),
         TraceError::Op { op: name, error } => op(name, &error),
         TraceError::Elements(error) => eager(error),
         TraceError::Run(error) => run(error),

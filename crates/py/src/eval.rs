@@ -1,6 +1,6 @@
 //! Calls an op on values: at once, or into the trace that is being recorded.
 
-use crate::guard::{called, unlocked, watched};
+use crate::guard::{called, unlocked};
 use crate::index::sized;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, dtype, errors, on_device, op, trace};
@@ -24,10 +24,7 @@ pub fn eval(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult
         false => values,
     };
     match trace.route(def, &values).map_err(errors::traced)? {
-        Route::Step => {
-            let recorded = watched(|| trace.record(def, values))?;
-            recorded.map(Inner::from).map_err(errors::traced)
-        }
+        Route::Step => on_device::record(&trace, def, values),
         Route::NowBehindTheBatch => {
             trace::flush(py, &trace)?;
             now(py, def, values)
@@ -98,6 +95,7 @@ pub fn layout(
 #[pyfunction]
 pub fn filled(py: Python<'_>, shape: &Bound<'_, PyAny>, value: &Tensor) -> PyResult<Tensor> {
     let (def, value) = (&named::EMPTY, value.inner());
+    let _within = on_device::within(py, std::slice::from_ref(value))?;
     let shape = op::convert(def, &def.params[0], shape)?;
     let out = eval(py, def, vec![shape, Value::DType(value.dtype())])?;
     let values = [value.clone(), out].map(Value::Tensor).into();

@@ -20,7 +20,7 @@ pub fn joined(
     stack: bool,
 ) -> PyResult<Tensor> {
     let (mut pieces, dtype) = (tensors(pieces)?, dtype::from_object(dtype)?);
-    let _within = on_device::within(py, &pieces)?;
+    let within = on_device::within(py, &pieces)?;
     if stack {
         for piece in &mut pieces {
             *piece = index::with_axis(py, piece, axis)?;
@@ -46,5 +46,7 @@ pub fn joined(
         ];
         eval(py, &named::ASTYPE, operands)?;
     }
+    drop(within);
+    on_device::relieved(py, &out)?;
     Ok(Tensor::from(out))
 }

@@ -68,6 +68,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device::devices, module)?)?;
     module.add_function(wrap_pyfunction!(device::check, module)?)?;
     module.add_class::<on_device::Scope>()?;
+    module.add_function(wrap_pyfunction!(on_device::is_readable, module)?)?;
     module.add_function(wrap_pyfunction!(machine::machine, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::load_driver, module)?)?;
     module.add_function(wrap_pyfunction!(drivers::load_isolated, module)?)?;

@@ -10,20 +10,22 @@ use crate::{device, errors, trace};
 use cloakwork_devices::{Capabilities, Drivers};
 use cloakwork_ir::Device;
 use cloakwork_ops::{OpDef, ParamKind, named};
-use cloakwork_run::OnDevice;
-use cloakwork_trace::{Paused, Trace, Within, is_active};
+use cloakwork_run::{OnDevice, eager};
+use cloakwork_trace::{Paused, Trace, TraceError, Within, is_active};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-/// A batch with more steps runs, so that its operands do not pile up.
+/// A batch with more steps runs, or with more bytes of the host's operands, so that they do not
+/// pile up.
 const MOST_STEPS: usize = 1024;
+const MOST_COPIED_BYTES: u64 = 64 << 20;
 
 thread_local! {
-    /// The batches of this thread: one a device and instruction set.
-    static LAZY: RefCell<Vec<Arc<Trace>>> = const { RefCell::new(Vec::new()) };
+    /// The batches of this thread, by process: one a device and instruction set.
+    static LAZY: RefCell<Vec<(u64, Arc<Trace>)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Programs of lazy batches that ran last: the same calls again need no plan, and the device runs
@@ -84,6 +86,16 @@ pub fn holder(name: &str) -> PyResult<Option<Device>> {
     Ok(Some(found))
 }
 
+/// Whether the memory of a tensor can be read: of one on a device that was lost since, or was a
+/// parent's of this process, it cannot.
+#[pyfunction]
+pub fn is_readable(tensor: &Tensor) -> bool {
+    match tensor.inner() {
+        Inner::Away(tensor) => tensor.is_readable(),
+        _ => true,
+    }
+}
+
 /// Whether a call has an operand on a device.
 #[inline]
 pub fn is_among(values: &[Value]) -> bool {
@@ -95,18 +107,19 @@ pub fn is_among(values: &[Value]) -> bool {
 /// The tensor, settled if it waits in a lazy batch: other programs cannot hold a value of that.
 pub fn settled(tensor: &Inner) -> PyResult<Inner> {
     match tensor {
-        Inner::Traced(traced) if traced.trace().is_lazy() => match trace::settle(traced)? {
-            Some(settled) => Ok(settled.clone()),
-            None => Err(trace::stray()),
-        },
+        Inner::Traced(traced) if traced.trace().is_lazy() && traced.slot.is_some() => {
+            let settled = trace::settle(traced)?;
+            settled.cloned().ok_or_else(trace::stray)
+        }
         other => Ok(other.clone()),
     }
 }
 
-/// Operands for a program: values of other lazy batches are settled.
+/// Operands for a program: values of other lazy batches are settled, and those of programs that a
+/// batch had before.
 pub fn operands_of(trace: &Arc<Trace>, values: Vec<Value>) -> PyResult<Vec<Value>> {
     let own = |value| match value {
-        Value::Tensor(Inner::Traced(traced)) if !Arc::ptr_eq(traced.trace(), trace) => {
+        Value::Tensor(Inner::Traced(traced)) if !trace.is_current(&traced) => {
             settled(&Inner::Traced(traced)).map(Value::Tensor)
         }
         other => Ok(other),
@@ -135,18 +148,56 @@ pub fn call(py: Python<'_>, def: &'static OpDef, values: Vec<Value>) -> PyResult
     }
     let batch = lazy(py, on)?;
     let values = operands_of(&batch, values)?;
-    let recorded = watched(|| batch.record(def, values))?.map_err(errors::traced)?;
-    if batch.len() > MOST_STEPS {
-        trace::flush(py, &batch)?;
+    let recorded = record(&batch, def, values)?;
+    relieve(py, &batch)?;
+    Ok(recorded)
+}
+
+/// Runs what waits in a lazy batch if that is much. Results tell their errors themselves.
+fn relieve(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
+    let (steps, copied_bytes) = batch.waits();
+    if steps <= MOST_STEPS && copied_bytes <= MOST_COPIED_BYTES {
+        return Ok(());
     }
-    Ok(recorded.into())
+    trace::flush(py, batch).or_else(|error| match trace::is_kept(py, &error) {
+        true => Ok(()),
+        false => Err(error),
+    })
+}
+
+/// The same for the batch of a result that was made in a scope.
+pub fn relieved(py: Python<'_>, made: &Inner) -> PyResult<()> {
+    match made {
+        Inner::Traced(traced) if traced.trace().is_lazy() => relieve(py, traced.trace()),
+        _ => Ok(()),
+    }
+}
+
+/// Records a call. An operand that another thread computes meanwhile is waited for.
+pub fn record(batch: &Arc<Trace>, def: &'static OpDef, mut values: Vec<Value>) -> PyResult<Inner> {
+    loop {
+        let given = values.clone();
+        match watched(|| batch.record(def, given))? {
+            Err(TraceError::Running) => {}
+            done => return done.map(Inner::from).map_err(errors::traced),
+        }
+        for value in &mut values {
+            if let Value::Tensor(Inner::Traced(traced)) = value
+                && !batch.is_current(traced)
+                && let Some(settled) = trace::settle(traced)?
+            {
+                *value = Value::Tensor(settled.clone());
+            }
+        }
+    }
 }
 
 /// All calls until this is dropped are those of the device on which a tensor is: those that make
 /// tensors of no operands, too. None if there is no such tensor, or the thread records already.
 pub fn within(py: Python<'_>, tensors: &[Inner]) -> PyResult<Option<Within>> {
     let on = tensors.iter().find_map(Inner::device);
-    match on.filter(|_| !is_active()) {
+    let is_free = !is_active() && !tensors.iter().any(Inner::is_secret);
+    match on.filter(|_| is_free) {
         Some(on) => Ok(Within::start(lazy(py, on)?)),
         None => Ok(None),
     }
@@ -161,13 +212,23 @@ pub struct Scope {
 
 #[pymethods]
 impl Scope {
-    /// A scope of the device on which a tensor is.
+    /// A scope of the device on which the first of some tensors is that is on one. What other
+    /// threads have to compute for them is computed before.
     #[new]
-    fn new(tensor: &Tensor) -> Self {
-        Self {
-            device: tensor.inner().device(),
-            within: None,
+    #[pyo3(signature = (*tensors))]
+    fn new(py: Python<'_>, tensors: &Bound<'_, PyTuple>) -> PyResult<Self> {
+        let tensors: Vec<PyRef<'_, Tensor>> = tensors.extract()?;
+        let device = tensors.iter().find_map(|tensor| tensor.inner().device());
+        if let Some(on) = device.filter(|_| !is_active()) {
+            let batch = lazy(py, on)?;
+            for tensor in &tensors {
+                operands_of(&batch, vec![Value::Tensor(tensor.inner().clone())])?;
+            }
         }
+        Ok(Self {
+            device,
+            within: None,
+        })
     }
 
     fn __enter__(&mut self, py: Python<'_>) -> PyResult<()> {
@@ -178,9 +239,27 @@ impl Scope {
     }
 
     #[pyo3(signature = (*_error))]
-    fn __exit__(&mut self, _error: &Bound<'_, PyTuple>) {
-        self.within = None;
+    fn __exit__(&mut self, py: Python<'_>, _error: &Bound<'_, PyTuple>) -> PyResult<()> {
+        match (self.within.take(), self.device) {
+            (Some(within), Some(on)) => {
+                drop(within);
+                relieve(py, &lazy(py, on)?)
+            }
+            _ => Ok(()),
+        }
     }
+}
+
+/// Marks a tensor as secret.
+///
+/// # Errors
+/// It lies on a device, or is traced.
+pub fn secret(tensor: &Inner) -> PyResult<()> {
+    if let Some(device) = tensor.device() {
+        let text = format!("secrets stay in the host's memory: the elements lie on {device}");
+        return Err(errors::secret(text));
+    }
+    tensor.real("mark_secret()").map(eager::Tensor::mark_secret)
 }
 
 /// Refuses to write a tensor on a device in place.
@@ -204,11 +283,7 @@ fn common(def: &OpDef, values: &[Value]) -> PyResult<Device> {
     for tensor in values.iter().filter_map(tensor_of) {
         match (found, tensor.device()) {
             (Some(first), Some(other)) if first != other => {
-                return Err(errors::param(
-                    def.name,
-                    format!("operands on {first} and on {other}"),
-                    "operands on one device, or on the host: move one by x.to(...)",
-                ));
+                return Err(errors::two_devices(def.name, first, other));
             }
             (None, Some(first)) => found = Some(first),
             _ => {}
@@ -222,12 +297,15 @@ fn lazy(py: Python<'_>, on: Device) -> PyResult<Arc<Trace>> {
     let isa = device::isa(py)?;
     Ok(LAZY.with(|all| {
         let mut all = all.borrow_mut();
-        let is_it = |batch: &&Arc<Trace>| batch.device() == on && batch.isa() == isa;
-        if let Some(batch) = all.iter().find(is_it) {
+        let process = cloakwork_process::generation();
+        // What waits in a parent's batch is the parent's.
+        all.retain(|(own, _)| *own == process);
+        let is_it = |(_, batch): &&(u64, Arc<Trace>)| batch.device() == on && batch.isa() == isa;
+        if let Some((_, batch)) = all.iter().find(is_it) {
             return Arc::clone(batch);
         }
         let made = Arc::new(Trace::lazy(isa, on));
-        all.push(Arc::clone(&made));
+        all.push((process, Arc::clone(&made)));
         made
     }))
 }

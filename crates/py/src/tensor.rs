@@ -14,7 +14,6 @@ use crate::eval::{Value, eval, layout};
 use crate::numbers;
 use crate::{buffer, contents, dlpack, dtype, errors, field, index, on_device};
 use cloakwork_ops::{OpDef, named};
-use cloakwork_run::eager;
 use operators::{assign_product, compare, operator, power, product};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
@@ -624,6 +623,10 @@ impl Tensor {
     /// Ops derive what they need of such a tensor (tables of a transform, checks of a permutation)
     /// once and keep it; a traced program holds it without a copy.
     fn freeze(slf: &Bound<'_, Self>) -> PyResult<Py<Self>> {
+        // Nothing writes to a tensor on a device.
+        if slf.get().inner().device().is_some() {
+            return Ok(slf.clone().unbind());
+        }
         let tensor = slf.get().inner().real("freeze()")?;
         let frozen = contents::frozen(tensor)?;
         if frozen.data() == tensor.data() {
@@ -635,16 +638,15 @@ impl Tensor {
     /// Whether it is frozen.
     #[getter]
     fn is_frozen(&self) -> bool {
-        matches!(self.inner(), Inner::Real(tensor) if tensor.is_frozen())
+        let own = self.inner();
+        own.device().is_some() || matches!(own, Inner::Real(tensor) if tensor.is_frozen())
     }
 
     /// Mark the elements, and with them every view of them, as secret.
     ///
     /// They are zeroed when released, and never printed, pickled or traced.
     fn mark_secret(&self) -> PyResult<()> {
-        self.inner()
-            .real("mark_secret()")
-            .map(eager::Tensor::mark_secret)
+        on_device::secret(self.inner())
     }
 
     /// Whether its elements are marked as secret.
@@ -658,12 +660,7 @@ impl Tensor {
     /// Raises ParamError for a frozen tensor, which ops and programs rely on, and for read-only
     /// memory.
     fn zeroize(&self, py: Python<'_>) -> PyResult<()> {
-        let tensor = self.inner().real("zeroize()")?;
-        if crate::guard::unlocked(py, || tensor.zeroize())? {
-            return Ok(());
-        }
-        let allowed = "a tensor that may be written; a frozen secret is zeroed when it is released";
-        Err(errors::param("zeroize", "read-only memory", allowed))
+        contents::zeroized(py, self.inner().real("zeroize()")?)
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {

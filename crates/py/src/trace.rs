@@ -10,7 +10,7 @@ use crate::{device, on_device, tensor};
 use cloakwork_ir::Type;
 use cloakwork_process::Mutex;
 use cloakwork_trace::{
-    Paused, Recording, Trace, TraceError, Traced, active, begin_batch, end_batch,
+    Paused, Recording, Trace, TraceError, Traced, active, begin_batch, end_batch, is_active,
 };
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -95,15 +95,39 @@ pub fn stray() -> PyErr {
 /// What a traced tensor has become, after running its batch if that has not run; none for what is
 /// no batch's.
 pub fn settle(traced: &Traced) -> PyResult<Option<&Inner>> {
-    if traced.slot.is_some() && traced.settled().is_none() {
-        Python::attach(|py| flush(py, traced.trace()))?;
-        if traced.settled().is_none() {
-            return Err(errors::trace(
-                "the batch that was to compute this tensor was abandoned",
-            ));
-        }
+    let Some(slot) = traced.slot.as_ref().filter(|slot| slot.get().is_none()) else {
+        return Ok(traced.settled());
+    };
+    let failure = || {
+        let reason = slot.failure()?.downcast_ref::<PyErr>()?;
+        Some(Python::attach(|py| reason.clone_ref(py)))
+    };
+    if let Some(error) = failure() {
+        return Err(error);
     }
-    Ok(traced.settled())
+    let done = Python::attach(|py| {
+        let done = flush(py, traced.trace());
+        // Results of a lazy batch have their own errors.
+        done.or_else(
+            |error| match traced.trace().is_lazy() && is_kept(py, &error) {
+                true => Ok(()),
+                false => Err(error),
+            },
+        )
+    });
+    match (traced.settled(), failure()) {
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(done.err().unwrap_or_else(|| {
+            errors::trace("the batch that was to compute this tensor was abandoned")
+        })),
+        (settled, _) => done.map(|()| settled),
+    }
+}
+
+/// Whether the results that do not exist because of an error tell it: not where the user wants to
+/// stop.
+pub fn is_kept(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyException>(py)
 }
 
 /// A run of a batch that is under way.
@@ -162,12 +186,31 @@ fn wait_for_others(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
     Ok(())
 }
 
+/// Two threads in scopes that wait for each other go on after so many pauses.
+const MOST_PAUSES: usize = 1000;
+
+/// Waits until no other thread is within a scope of a batch.
+fn wait_for_scopes(py: Python<'_>, batch: &Trace) -> PyResult<()> {
+    for _ in 0..MOST_PAUSES {
+        if !batch.is_held_elsewhere() {
+            return Ok(());
+        }
+        py.detach(|| thread::sleep(Duration::from_millis(1)));
+        py.check_signals()?;
+    }
+    match is_active() {
+        true => Ok(()),
+        false => wait_for_scopes(py, batch),
+    }
+}
+
 /// Runs what waits in a batch, and waits for what other threads run of it. If part of it fails,
 /// results that do not depend on that part have their results.
 ///
 /// # Errors
 /// The outcome of a run of the program.
 pub fn flush(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
+    wait_for_scopes(py, batch)?;
     let done = run_waiting(py, batch);
     wait_for_others(py, batch).and(done)
 }
@@ -175,28 +218,38 @@ pub fn flush(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
 fn run_waiting(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
     // Others wait from before the steps are taken until the results are there.
     let _ended = Running::begin(batch);
-    let waiting = watched(|| batch.waiting())?.map_err(errors::traced)?;
-    let Some(waiting) = waiting else {
+    let Some(waiting) = watched(|| batch.waiting())? else {
         return Ok(());
     };
     let made = on_device::known(batch, waiting.program);
-    let (results, failed) = match run(py, &made, &waiting.inputs, batch) {
-        Ok(results) => (results.into_iter().map(Some).collect(), Ok(())),
-        // Not where the user wants to stop.
-        Err(error) if error.is_instance_of::<PyException>(py) => {
-            (replayed(py, &made, &waiting.inputs, batch)?, Err(error))
+    let error = match run(py, &made, &waiting.inputs, batch) {
+        Ok(results) => {
+            on_device::keep(batch, made);
+            let slots = waiting.slots.into_iter();
+            slots
+                .zip(results)
+                .for_each(|(slot, result)| slot.set(result));
+            return Ok(());
         }
-        Err(error) => return Err(error),
+        Err(error) => error,
     };
-    if failed.is_ok() {
-        on_device::keep(batch, made);
-    }
-    for (slot, result) in waiting.slots.into_iter().zip(results) {
-        if let Some(result) = result {
-            let _ = slot.set(result);
+    // A device that fails is not replaced by the host without a word.
+    let replays = is_kept(py, &error) && (!batch.is_lazy() || errors::is_of_contents(py, &error));
+    let results = match replays {
+        true => replayed(py, &made, &waiting.inputs, batch).unwrap_or_default(),
+        false => Vec::new(),
+    };
+    let mut results = results.into_iter();
+    for slot in waiting.slots {
+        match results.next().flatten() {
+            Some(result) => slot.set(result),
+            None if is_kept(py, &error) => slot.fail(Box::new(error.clone_ref(py))),
+            None => slot.fail(Box::new(errors::trace(
+                "the run that was to compute this tensor was interrupted",
+            ))),
         }
     }
-    failed
+    Err(error)
 }
 
 fn run(py: Python<'_>, program: &Program, inputs: &[Inner], batch: &Trace) -> PyResult<Vec<Inner>> {

@@ -136,6 +136,12 @@ impl OnDevice {
         Type::new(self.dtype, self.view.shape.clone())
     }
 
+    /// Whether the device still serves this process.
+    #[must_use]
+    pub fn is_readable(&self) -> bool {
+        self.open.serves()
+    }
+
     /// Its first byte, as its driver counts.
     #[must_use]
     pub fn address(&self) -> *mut c_void {

@@ -5,6 +5,7 @@ use cloakwork_ir::Device;
 use cloakwork_kernels::Isa;
 use std::cell::RefCell;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 thread_local! {
     static ACTIVE: RefCell<Option<Arc<Trace>>> = const { RefCell::new(None) };
@@ -65,9 +66,18 @@ impl Drop for Paused {
     }
 }
 
+/// A number of this thread, above 0.
+fn own_number() -> u64 {
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    thread_local! {
+        static NUMBER: u64 = COUNT.fetch_add(1, Ordering::Relaxed);
+    }
+    NUMBER.with(|number| *number)
+}
+
 /// Calls of this thread are steps of a batch until this is dropped: also those that make tensors of
 /// no operands, and those that write to these.
-pub struct Within(());
+pub struct Within(Arc<Trace>);
 
 impl Within {
     /// Begins, unless this thread records something already.
@@ -76,14 +86,26 @@ impl Within {
         if is_active() {
             return None;
         }
-        ACTIVE.with(|active| active.replace(Some(batch)));
-        Some(Self(()))
+        ACTIVE.with(|active| active.replace(Some(Arc::clone(&batch))));
+        batch.holder.store(own_number(), Ordering::Release);
+        Some(Self(batch))
     }
 }
 
 impl Drop for Within {
     fn drop(&mut self) {
+        self.0.holder.store(0, Ordering::Release);
         ACTIVE.with(|active| active.replace(None));
+    }
+}
+
+impl Trace {
+    /// Whether another thread is within a scope of it, and writes to tensors that it has made
+    /// there: to run it now would end their program.
+    #[must_use]
+    pub fn is_held_elsewhere(&self) -> bool {
+        let holder = self.holder.load(Ordering::Acquire);
+        holder != 0 && holder != own_number()
     }
 }
 

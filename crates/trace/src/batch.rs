@@ -7,14 +7,44 @@ use crate::{Tensor, Trace, TraceError, Traced};
 use cloakwork_ir::{Program, Type, View};
 use cloakwork_process::Once;
 use cloakwork_run::eager;
+use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 /// Operands of a lazy batch with at most so many bytes are constants.
 const SMALL_BYTES: u64 = 64;
 
-/// Where a recorded result goes when its batch has run.
-pub type Slot = Once<Tensor>;
+/// Where a recorded result goes when its batch has run, or the reason why it has none.
+#[derive(Default)]
+pub struct Slot {
+    tensor: Once<Tensor>,
+    failure: Once<Box<dyn Any + Send + Sync>>,
+}
+
+impl Slot {
+    /// The result.
+    #[inline]
+    #[must_use]
+    pub fn get(&self) -> Option<&Tensor> {
+        self.tensor.get()
+    }
+
+    /// Gives the result; a second one is dropped.
+    pub fn set(&self, tensor: Tensor) {
+        let _ = self.tensor.set(tensor);
+    }
+
+    /// Says why there is no result; only the first reason counts.
+    pub fn fail(&self, reason: Box<dyn Any + Send + Sync>) {
+        let _ = self.failure.set(reason);
+    }
+
+    /// Why there is no result.
+    #[must_use]
+    pub fn failure(&self) -> Option<&(dyn Any + Send + Sync)> {
+        self.failure.get().map(|reason| &**reason)
+    }
+}
 
 /// What a batch knows beside its program.
 #[derive(Default)]
@@ -24,6 +54,8 @@ pub(crate) struct Pending {
     /// Tensors that it reads, by storage and view.
     inputs: HashMap<(usize, View), (Traced, Tensor)>,
     named: Vec<Tensor>,
+    /// Bytes of the operands that it has copied.
+    pub copied_bytes: u64,
 }
 
 /// What waited in a batch.
@@ -61,6 +93,9 @@ impl Trace {
         }
         let start = match tensor {
             Tensor::Real(tensor) => tensor.storage().as_ptr() as usize,
+            Tensor::Away(tensor) if self.is_lazy() && tensor.device() != self.device() => {
+                return Err(TraceError::Devices(self.device(), tensor.device()));
+            }
             Tensor::Away(tensor) => Arc::as_ptr(tensor) as usize,
             Tensor::Traced(_) => return Err(TraceError::stray()),
         };
@@ -78,6 +113,8 @@ impl Trace {
             _ => None,
         };
         let is_copy = copy.is_some();
+        let bytes = copy.as_ref().map_or(0, |copy| copy.ty().size_bytes());
+        state.pending.copied_bytes = state.pending.copied_bytes.saturating_add(bytes);
         let tensor = copy.as_ref().unwrap_or(tensor);
         let ty = Type::new(tensor.dtype(), tensor.view().shape.clone());
         let name = format!("in{}", state.pending.named.len());
@@ -93,7 +130,7 @@ impl Trace {
     /// Gives a result its slot.
     pub(crate) fn awaited(&self, state: &mut State, mut traced: Traced) -> Traced {
         if self.is_batch() {
-            let slot = Arc::new(Slot::new());
+            let slot = Arc::new(Slot::default());
             let plain = Traced {
                 slot: None,
                 ..traced.clone()
@@ -105,23 +142,23 @@ impl Trace {
     }
 
     /// What waits in a batch, which is empty from now on; none if no result is referenced.
-    ///
-    /// # Errors
-    /// A result is a value of another program.
-    pub fn waiting(self: &Arc<Self>) -> Result<Option<Waiting>, TraceError> {
-        let pending = std::mem::take(&mut self.lock().pending);
+    #[must_use]
+    pub fn waiting(&self) -> Option<Waiting> {
+        // At once: what other threads record from now on is of the next program.
+        let mut state = self.taken();
+        let pending = std::mem::take(&mut state.pending);
         let mut slots = Vec::new();
         for (slot, traced) in pending.results {
             if let Some(slot) = slot.upgrade() {
-                self.output(&traced.into(), format!("out{}", slots.len()))?;
+                state.output(traced.symbol, format!("out{}", slots.len()));
                 slots.push(slot);
             }
         }
-        let program = self.finish();
-        Ok((!slots.is_empty()).then_some(Waiting {
+        let program = state.finished();
+        (!slots.is_empty()).then_some(Waiting {
             program,
             inputs: pending.named,
             slots,
-        }))
+        })
     }
 }

@@ -88,6 +88,10 @@ impl Trace {
                 return self.bind(state, def, kind, Value::Tensor(inner));
             }
             Value::Tensor(Tensor::Traced(traced)) if Arc::ptr_eq(&traced.trace, self) => {
+                // Another thread runs the program that it is a value of.
+                if traced.generation != state.generation && traced.slot.is_some() {
+                    return Err(TraceError::Running);
+                }
                 Given::Tensor(*traced, None)
             }
             Value::Tensor(Tensor::Traced(_)) => return Err(TraceError::stray()),

@@ -192,6 +192,7 @@ impl Trace {
             trace: Arc::clone(self),
             symbol,
             storage,
+            generation: state.generation,
             dtype,
             view: upload_root(&copy),
             slot: None,

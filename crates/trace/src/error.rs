@@ -1,5 +1,6 @@
 //! What cannot be recorded.
 
+use cloakwork_ir::Device;
 use cloakwork_ops::OpError;
 use cloakwork_run::RunError;
 use cloakwork_run::eager::EagerError;
@@ -13,6 +14,12 @@ pub enum TraceError {
     /// A program would hold a secret.
     #[error("{0}")]
     Secret(String),
+    /// Operands lie on two devices.
+    #[error("operands on {0} and on {1}")]
+    Devices(Device, Device),
+    /// An operand is a value of a program that another thread runs: it will be settled.
+    #[error("an operand that another thread computes")]
+    Running,
     /// The declaration refuses the call.
     #[error("{op}: {error}")]
     Op {

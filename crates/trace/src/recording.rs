@@ -10,6 +10,7 @@ use cloakwork_ops::OpDef;
 use cloakwork_run::eager;
 use cloakwork_verify::with_frees;
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A value of a program that is being recorded.
@@ -18,6 +19,8 @@ pub struct Traced {
     pub(crate) trace: Arc<Trace>,
     pub(crate) symbol: Symbol,
     pub(crate) storage: u32,
+    /// The program of the trace that it is a value of: a batch has one after another.
+    pub(crate) generation: u64,
     /// Element type.
     pub dtype: DType,
     /// Shape, and the strides that HEAL's runtime would have.
@@ -53,6 +56,8 @@ pub struct Trace {
     batch: bool,
     lazy: bool,
     device: Device,
+    /// The thread in whose scope it is; 0 for none.
+    pub(crate) holder: AtomicU64,
     pub(crate) isa: Isa,
 }
 
@@ -70,6 +75,8 @@ pub(crate) struct State {
     /// Tensors from outside that are inputs of the program, not constants, by their storage.
     pub inputs: HashMap<usize, MetInput>,
     pub pending: Pending,
+    /// How many programs were taken from it.
+    pub generation: u64,
 }
 
 /// A tensor from outside that is an input once the traced function meets it.
@@ -88,6 +95,7 @@ impl Trace {
             batch: false,
             lazy: false,
             device: Device::Cpu,
+            holder: AtomicU64::new(0),
             isa,
         }
     }
@@ -123,16 +131,18 @@ impl Trace {
         self.lazy
     }
 
-    /// How many steps wait in it.
+    /// Whether a value of it is one of the program that is being recorded.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.lock().builder.program.steps.len()
+    pub fn is_current(self: &Arc<Self>, traced: &Traced) -> bool {
+        Arc::ptr_eq(&traced.trace, self) && traced.generation == self.lock().generation
     }
 
-    /// Whether no step waits in it.
+    /// How many steps wait in it, and the bytes of operands that it has copied for them.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    pub fn waits(&self) -> (usize, u64) {
+        let state = self.lock();
+        let steps = state.builder.program.steps.len();
+        (steps, state.pending.copied_bytes)
     }
 
     /// Where the calls of a batch run.
@@ -158,6 +168,7 @@ impl Trace {
             trace: Arc::clone(self),
             symbol,
             storage,
+            generation: state.generation,
             dtype: ty.dtype,
             view,
             slot: None,
@@ -215,21 +226,42 @@ impl Trace {
             Tensor::Traced(_) => return Err(TraceError::stray()),
             tensor => self.constant(&mut state, real(tensor)?)?.0.symbol,
         };
-        state.builder.download(symbol, HostSlot::Output { name });
-        let step = state.builder.program.steps.len() - 1;
-        state.downloads.push(step);
+        state.output(symbol, name);
         Ok(())
     }
 
     /// Forgets what was recorded.
     pub fn abandon(&self) {
-        *self.lock() = State::default();
+        drop(self.taken());
+    }
+
+    /// What was recorded; the trace begins anew. Values of it are none of the next program.
+    pub(crate) fn taken(&self) -> State {
+        let mut state = self.lock();
+        let fresh = State {
+            generation: state.generation + 1,
+            ..State::default()
+        };
+        std::mem::replace(&mut state, fresh)
     }
 
     /// The finished program: uploads first, then what is computed, then the outputs.
     #[must_use]
     pub fn finish(&self) -> Program {
-        let mut state = std::mem::take(&mut *self.lock());
+        self.taken().finished()
+    }
+}
+
+impl State {
+    /// A value as an output.
+    pub fn output(&mut self, symbol: Symbol, name: String) {
+        self.builder.download(symbol, HostSlot::Output { name });
+        self.downloads.push(self.builder.program.steps.len() - 1);
+    }
+
+    /// See [`Trace::finish`].
+    pub fn finished(mut self) -> Program {
+        let state = &mut self;
         let mut program = std::mem::take(&mut state.builder.program);
         let (mut first, mut middle, mut last) = (Vec::new(), Vec::new(), Vec::new());
         for (index, step) in program.steps.drain(..).enumerate() {
@@ -249,9 +281,7 @@ impl Trace {
         }
         with_frees(program)
     }
-}
 
-impl State {
     /// Calls an op on a tensor.
     pub fn apply(
         &mut self,

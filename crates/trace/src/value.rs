@@ -1,7 +1,7 @@
 //! What calls are given: tensors with elements or without, numbers, shapes.
 
 use crate::{Trace, TraceError, Traced};
-use cloakwork_ir::{DType, Device, ShapeItem, View};
+use cloakwork_ir::{DType, Device, ShapeItem, Type, View};
 use cloakwork_ops::{Body, OpDef, ParamKind};
 use cloakwork_run::{OnDevice, eager};
 use std::sync::Arc;
@@ -39,6 +39,12 @@ impl Tensor {
             Self::Away(tensor) => tensor.dtype(),
             Self::Traced(traced) => traced.dtype,
         }
+    }
+
+    /// Dtype and shape.
+    #[must_use]
+    pub fn ty(&self) -> Type {
+        Type::new(self.dtype(), self.view().shape.clone())
     }
 
     /// Whether its elements must not be shown.

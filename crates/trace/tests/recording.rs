@@ -97,9 +97,9 @@ fn a_batch_waits_with_its_inputs_and_forgets_what_nobody_holds() {
     let real = Tensor::Real(ones(4));
     let kept = record(&batch, "add", &[&real, &real]);
     drop(record(&batch, "multiply", &[&real, &real]));
-    let waiting = batch.waiting().unwrap().unwrap();
+    let waiting = batch.waiting().unwrap();
     assert_eq!((waiting.inputs.len(), waiting.slots.len()), (1, 1));
-    assert!(batch.waiting().unwrap().is_none());
+    assert!(batch.waiting().is_none());
     drop(kept);
     assert!(end_batch().is_some() && !is_active());
 }

@@ -25,12 +25,12 @@ def on_its_device(operation: _Operation) -> _Operation:
 
     @wraps(operation)
     def on_device(*operands: Any, **options: Any) -> Any:
-        for operand in operands[:2]:
-            data = getattr(operand, "data", None)
-            if isinstance(data, Tensor) and data.device != "cpu":
-                with _core.Scope(data):
-                    return operation(*operands, **options)
-        return operation(*operands, **options)
+        given = (getattr(operand, "data", None) for operand in operands[:2])
+        tensors = [data for data in given if isinstance(data, Tensor)]
+        if all(tensor.device == "cpu" for tensor in tensors):
+            return operation(*operands, **options)
+        with _core.Scope(*tensors):
+            return operation(*operands, **options)
 
     return on_device  # type: ignore[return-value]  # the same signature
 

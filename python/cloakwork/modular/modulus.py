@@ -14,7 +14,7 @@ from functools import lru_cache
 from operator import index
 from typing import overload
 
-from cloakwork import ops
+from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import DTypeError, ParamError, SecretError, TraceError
 from cloakwork.lazy import public
@@ -77,8 +77,9 @@ class Modulus:
         if self.several:
             tensor = ops.broadcast_to(tensor, self._spread(tensor.shape))
         # `modneg` accepts any word and returns a canonical residue: applied twice, it reduces.
-        negated = ops.modneg(tensor, self.operand)
-        return Residues(self, ops.modneg(negated, self.operand, out=negated))
+        with _core.Scope(tensor):
+            negated = ops.modneg(tensor, self.operand)
+            return Residues(self, ops.modneg(negated, self.operand, out=negated))
 
     asarray = __call__
 

@@ -71,6 +71,9 @@ impl<'a> Builder<'a> {
         addresses: [Address; 2],
     ) -> Result<(), PlanError> {
         let launch = self.copy_launch(to, from)?;
+        if launch.units() == 0 {
+            return Ok(());
+        }
         let reach = |view: &View| Reach::of(view, view.offset, dtype.size_bytes());
         let mut operands = [(addresses[0], reach(to)), (addresses[1], reach(from))];
         if self.moved(&launch, &operands, dtype) {

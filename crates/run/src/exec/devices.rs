@@ -455,6 +455,8 @@ impl<'a> Flow<'a> {
         // which ends when all queues are done.
         unsafe {
             match step.work {
+                // Drivers get no launches without units.
+                Work::Launch { .. } if table.units[step.geometry as usize] == 0 => {}
                 Work::Launch { row, .. } => {
                     let units = table.units[step.geometry as usize];
                     let operands = &pointers[..geometry.operands()];

@@ -75,6 +75,8 @@ fn read_node<'a>(
     let geometry = &plan.geometries[step.geometry as usize];
     let launch = (&table.launches[index as usize], geometry.params.len());
     let work = match step.work {
+        // Drivers get no launches without units.
+        Work::Launch { .. } if table.units[step.geometry as usize] == 0 => NodeWork::Join,
         Work::Launch { row, .. } => NodeWork::Launch {
             row,
             launch,

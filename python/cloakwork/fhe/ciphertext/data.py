@@ -73,8 +73,9 @@ class CiphertextData(OnDevices, Refusals, Stored):
     def to(self, device: str) -> Self:
         """The same ciphertext on another device, with its evaluation keys; see `Tensor.to`.
 
-        The keys are brought there once.  Operations on it run there, and give ciphertexts there;
-        plaintexts and numbers follow.  Decryption takes it from there: secrets stay on the CPU.
+        Operations on it run there, and give ciphertexts there; plaintexts and numbers follow.
+        Decryption takes it from there: secrets stay on the CPU.  The keys are brought there once
+        while something there uses them; `keys.evaluation.to(device)` holds them.
         """
         if device == self.device:
             return self

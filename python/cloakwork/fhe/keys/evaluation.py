@@ -40,7 +40,10 @@ class EvaluationKeys(Stored):
     galois: dict[int, SwitchingKey] = field(default_factory=dict)
 
     def to(self, device: str) -> EvaluationKeys:
-        """The same keys on another device: "cpu", "cuda:0".  A key is brought there once."""
+        """The same keys on another device: "cpu", "cuda:0".
+
+        A key is brought there once while something there uses it.
+        """
         squared = self.relinearization and self.relinearization.to(device)
         galois = {element: key.to(device) for element, key in self.galois.items()}
         return EvaluationKeys(self.context, self.key, squared, galois)

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import prod
+from weakref import WeakValueDictionary
 
-from cloakwork import ops
+from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.device.drivers import device_name
 from cloakwork.fhe.rns import evaluator
@@ -33,16 +34,20 @@ class SwitchingKey:
 
     data: Tensor
     seed: bytes
-    _places: dict[str, SwitchingKey] = field(default_factory=dict)
-    """The same key on each device that has it."""
+    _home: SwitchingKey | None = None
+    """The key on the CPU of which this is a copy."""
+    _copies: WeakValueDictionary[str, SwitchingKey] = field(default_factory=WeakValueDictionary)
+    """Copies on devices, while somebody uses them."""
 
     def to(self, device: str) -> SwitchingKey:
-        """The same key on another device, which is brought there once."""
-        self._places.setdefault(self.data.device, self)
-        name = device_name(device)
-        if (found := self._places.get(name)) is None:
-            found = SwitchingKey(self.data.to(name), self.seed, self._places)
-            found = self._places.setdefault(name, found)
+        """The same key on another device, which is brought there once while it is used there."""
+        home, name = self._home or self, device_name(device)
+        if name == "cpu":
+            return home
+        found = home._copies.get(name)
+        if found is None or not _core.is_readable(found.data):
+            found = SwitchingKey(home.data.to(name), home.seed, home)
+            home._copies[name] = found
         return found
 
     @property
