@@ -8,7 +8,7 @@
 //! matter, and the order that the bytes demand; a driver may use any order that keeps it.
 
 use crate::graph::{Bytes, Demands, Reach, Room, accesses_of_step, guarded};
-use crate::plan::{Address, Plan, Space, Step, Work};
+use crate::plan::{Address, Plan, Space, Step, Way, Work};
 use crate::queues::Role;
 use cloakwork_devices::Capabilities;
 use cloakwork_ir::Lifetime;
@@ -94,13 +94,19 @@ pub(crate) fn gather(plan: &mut Plan, reaches: &[Reach]) {
     plan.segments = segments.collect();
 }
 
-/// From the first step that accesses a buffer to the last: a planned lifetime may begin earlier.
+/// From the first step that accesses a buffer to the last: a planned lifetime may begin earlier. A
+/// download runs in a queue of its own, and may still read when later segments end: what is
+/// downloaded keeps its contents in all of them.
 fn lives(plan: &Plan) -> Vec<Lifetime> {
     let mut lives = vec![Lifetime::NONE; plan.buffers.len()];
     for (index, step) in (0u32..).zip(&plan.steps) {
         for address in &plan.addresses[plan.addresses_of(step)] {
             if address.space == Space::Buffer {
-                lives[address.index as usize].extend(index);
+                let life = &mut lives[address.index as usize];
+                life.extend(index);
+                if matches!(step.work, Work::Transfer(Way::Download)) {
+                    life.last = u32::MAX;
+                }
             }
         }
     }

@@ -200,3 +200,31 @@ fn launches_that_trust_contents_are_after_their_check_and_checks_after_one_anoth
     let ranges = segment.ranges.iter().filter(|range| range.is_checked);
     assert_eq!(ranges.count(), 2, "the indices of both\n{plan}");
 }
+
+#[test]
+fn a_segment_keeps_what_a_download_may_still_read() {
+    let source = r#"
+%a = host_to_device input "a" i64[64]
+%b = empty [64], i64
+%b = multiply %a, %a, %b
+device_to_host %b -> output "b"
+%c = empty [64], i64
+%c = multiply %b, %b, %c
+%d = empty [64], i64
+%d = add %b, %c, %d
+device_to_host %d -> output "d"
+"#;
+    let plan = planned(&verified(source), Device::Sim(0), Drivers::default());
+    let products = plan
+        .segments
+        .iter()
+        .find(|segment| segment.nodes.len() == 2);
+    let products = products.unwrap_or_else(|| panic!("{plan}"));
+    let first = &plan.addresses[plan.addresses_of(&plan.steps[products.first as usize])];
+    // The operand, which the segment reads last, and whose download may not be done.
+    let read = products.ranges.iter().find(|range| range.at == first[1]);
+    assert!(
+        read.is_some_and(|range| range.is_input && range.is_output),
+        "{plan}"
+    );
+}
