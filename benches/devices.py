@@ -1,4 +1,4 @@
-"""Devices: overlap on several of them, steps of a plug-in, calls there, digits without a kernel.
+"""Devices: several of them, steps of a plug-in, calls there, digits without a kernel.
 
 The simulated devices take a fixed time for each launch and transfer, so the shortest schedule is
 known: the launches of the device that has most, one upload before them and one download after.
@@ -22,6 +22,7 @@ os.environ["CLOAKWORK_SIM"] = f"launch_us={LAUNCH_US},transfer_us={TRANSFER_US}"
 import cloakwork as cw  # noqa: E402 (reads the variable)
 import numpy as np  # noqa: E402
 from cloakwork.device import include_dir, load_driver  # noqa: E402
+from device_division import division  # noqa: E402
 from device_fallback import fallback  # noqa: E402
 from measured.rows import record  # noqa: E402
 
@@ -44,6 +45,7 @@ def main() -> None:
     overlap()
     dispatch()
     calls()
+    division()
     fallback()
 
 

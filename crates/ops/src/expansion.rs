@@ -266,6 +266,13 @@ impl<'a> Expansion<'a> {
         Ok(())
     }
 
+    /// Keeps a tensor that a step made: [`Expansion::finish`] does not free it.
+    pub fn keep(&mut self, tensor: &Arg) {
+        if let Arg::Device(kept, _) = tensor {
+            self.temporaries.retain(|own| own != kept);
+        }
+    }
+
     /// Appends a tensor that the expansion writes before it reads it: eager calls do not zero it.
     ///
     /// # Errors

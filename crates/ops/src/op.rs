@@ -3,7 +3,7 @@
 use crate::custom::Custom;
 use crate::elementwise::Elementwise;
 use crate::reference::Reference;
-use crate::{Args, ContentCheck, Expansion, Launches, OpError, ReprRule};
+use crate::{Args, ContentCheck, Cut, CutsFn, Expansion, Launches, OpError, ReprRule, cut};
 use cloakwork_ir::{Arg, DType, Generation, MAX_RANK, Type, View};
 
 /// Groups of ops: the folder name of their declaration and of their kernels.
@@ -367,6 +367,8 @@ pub struct KernelBody {
     pub expand: Option<ExpandFn>,
     /// Whether a call can be written in these: some shapes and contents forbid it.
     pub expands: fn(&Args) -> bool,
+    /// The ways to cut a call into parts, for ops that are not element-wise.
+    pub cuts: Option<CutsFn>,
     /// The declaration of a vendor's op: the processor has no kernel for it.
     pub custom: Option<&'static Custom>,
 }
@@ -393,6 +395,7 @@ impl KernelBody {
             elementwise: None,
             expand: None,
             expands: |_| true,
+            cuts: None,
             custom: None,
         }
     }
@@ -444,6 +447,23 @@ impl Body {
             Self::Kernel(body) => body.expand.is_some() && (body.expands)(args),
             Self::Expand(_) => true,
             _ => false,
+        }
+    }
+
+    /// The ways to cut a call into independent parts; none if there is none.
+    ///
+    /// # Errors
+    /// Of the declaration: a mistake in a call that verified.
+    pub fn cuts(&self, args: &Args) -> Result<Vec<Cut>, OpError> {
+        match self {
+            Self::Kernel(KernelBody {
+                cuts: Some(cuts), ..
+            }) => cuts(args),
+            // What a vendor permits of `out` says nothing of its elements.
+            Self::Kernel(body) if body.is_elementwise() && body.custom.is_none() => {
+                Ok(cut::elementwise(args))
+            }
+            _ => Ok(Vec::new()),
         }
     }
 

@@ -97,6 +97,12 @@ impl Plan {
                 "{checks} {word} of contents on the host instead of a device"
             )?;
         }
+        if self.divided > 0 {
+            let steps = if self.divided == 1 { "step" } else { "steps" };
+            let peers = self.options.peers.iter().map(|peer| format!(", {peer}"));
+            let (first, peers) = (self.options.device, peers.collect::<String>());
+            writeln!(f, "{} {steps} in parts on {first}{peers}", self.divided)?;
+        }
         let all = self.elsewhere.len() - checks;
         if all == 0 {
             return Ok(());

@@ -124,7 +124,10 @@ fn expand_step(from: &Verified, op: &Op, call: &Call, builder: &mut Builder) -> 
 }
 
 /// The arguments of a step in the order of its op's parameters.
-fn by_parameter(program: &Program, op: &Op, call: &Call) -> Result<Vec<Arg>, String> {
+///
+/// # Errors
+/// The op has no such form: a mistake in a program that verified.
+pub fn by_parameter(program: &Program, op: &Op, call: &Call) -> Result<Vec<Arg>, String> {
     let args = program.args(op);
     let (_, form) = find_form(program.text_name(op.name), args.len(), program.generation)
         .map_err(|error| error.to_string())?;

@@ -53,7 +53,7 @@ pub use codes::{FINDING_CODES, MAX_FINDINGS, is_finding_code};
 pub use custom::declare;
 pub use device::{HealDevice, Misfit, for_device};
 pub use ends::{downloads, opened, uploads};
-pub use expand::{Choose, expand, expand_once};
+pub use expand::{Choose, by_parameter, expand, expand_once};
 pub use frees::with_frees;
 pub use single::{check_call, result_type};
 pub use threads::{Linear, linearize};

@@ -7,9 +7,11 @@ use crate::reference::number::exact;
 use crate::reference::points::Curve;
 use crate::reference::{Broadcast, Contents, Expected, Number};
 use crate::{
-    Args, Body, Code, Family, Form, KernelBody, OpDef, OpError, Reference, geometry, rules,
+    Args, Body, Code, Cut, Family, Form, KernelBody, OpDef, OpError, Reference, cut, geometry,
+    rules,
 };
 use cloakwork_ir::{POINT_DTYPES, Type};
+use smallvec::smallvec;
 
 /// The declaration.
 pub static DEF: OpDef = OpDef {
@@ -27,6 +29,7 @@ pub static DEF: OpDef = OpDef {
     forms: &[Form::own("msm", &["scalars", "bases", "out"])],
     body: Body::Kernel(KernelBody {
         temporary: Some(|args| Product::of(args)?.temporary_bytes()),
+        cuts: Some(cuts),
         ..KernelBody::new(
             infer,
             |args| Product::of(args)?.launches(args),
@@ -58,6 +61,18 @@ fn infer(args: &Args) -> Result<Type, OpError> {
         return Err(OpError::shape("bases", expected, bases.shape()));
     }
     Ok(Type::new(bases.dtype, geometry::shape("out", rows)?))
+}
+
+/// Rows, or points: then the sums are added up.
+fn cuts(args: &Args) -> Result<Vec<Cut>, OpError> {
+    let mut all = cut::rows(args, "scalars")?;
+    let last = all.len();
+    all.push(Cut {
+        out: None,
+        size: args.elements("bases"),
+        operands: smallvec![("scalars", last), ("bases", 0)],
+    });
+    Ok(all)
 }
 
 /// Scalars times points.

@@ -3,8 +3,8 @@
 use crate::op::{Body, Family, Form, KernelBody, Law, OpDef, Param};
 use crate::reference::{Broadcast, Expected, add_truncated};
 use crate::{
-    Args, Code, ContentCheck, Contents, Expansion, Launch, LaunchInput, Launches, OpError, Part,
-    Reference, geometry, rules,
+    Args, Code, ContentCheck, Contents, Cut, Expansion, Launch, LaunchInput, Launches, OpError,
+    Part, Reference, geometry, rules,
 };
 use cloakwork_ir::{Arg, Type, View};
 use smallvec::smallvec;
@@ -26,6 +26,7 @@ pub static DEF: OpDef = OpDef {
     body: Body::Kernel(KernelBody {
         checks: &[ContentCheck::Modulus("q")],
         expand: Some(expand),
+        cuts: Some(cuts),
         expands: |args| terms(args).is_ok_and(|terms| terms <= MAX_TERMS),
         ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),
@@ -68,6 +69,21 @@ fn launch(args: &Args) -> Result<Launches, OpError> {
         operand.strides.push(stride);
     }
     Ok(smallvec![launch])
+}
+
+/// All axes of the result; moduli lie along the last.
+fn cuts(args: &Args) -> Result<Vec<Cut>, OpError> {
+    let (a, q) = (args.tensor("a")?, args.tensor("q")?);
+    let (summed, rest) = summed(args, a.view)?;
+    let dims = rest.shape.dims();
+    let cut = |(axis, &size): (usize, &u64)| {
+        let mut cut = Cut::along(axis, size, &[("a", axis + usize::from(axis >= summed))]);
+        if axis + 1 == dims.len() && q.dims().last() == Some(&size) {
+            cut.operands.push(("q", q.view.rank() - 1));
+        }
+        cut
+    };
+    Ok(dims.iter().enumerate().map(cut).collect())
 }
 
 /// Sums of more terms are not written one by one.

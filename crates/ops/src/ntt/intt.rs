@@ -66,6 +66,7 @@ pub static DEF: OpDef = OpDef {
         ],
         aliasing: Aliasing::Only("a"),
         expand: Some(stages::BACKWARD),
+        cuts: Some(|args| super::cuts(args, &["psi_inv", "n_inv"])),
         expands: |args| stages::expands(args, true).unwrap_or(false),
         temporary: Some(|args| crate::permutation::temporary_bytes(args, "perm")),
         ..KernelBody::new(infer, launch, Reference::Values(reference))

@@ -11,7 +11,7 @@ mod stages;
 use crate::op::{Param, ParamKind};
 use crate::permutation::{self, Permutation};
 use crate::reference::canonical;
-use crate::{Args, Code, Contents, Launch, Launches, OpError, geometry, rules};
+use crate::{Args, Code, Contents, Cut, Launch, Launches, OpError, geometry, rules};
 use cloakwork_ir::{DType, Type, resolve_axis};
 use smallvec::{SmallVec, smallvec};
 
@@ -64,6 +64,25 @@ fn axes(args: &Args) -> Result<Axes, OpError> {
             args.int("axis")?.to_string(),
         )),
     }
+}
+
+/// All axes but the transform's; `tables` have a row for each modulus, as `q` has.
+fn cuts(args: &Args, tables: &[&'static str]) -> Result<Vec<Cut>, OpError> {
+    let (axes, a, out) = (axes(args)?, args.tensor("a")?, args.tensor("out")?);
+    let cut = |axis: usize| {
+        let size = out.dims()[axis];
+        let mut cut = Cut::along(axis, size, &[]);
+        // With `tile`, all moduli transform the same polynomial.
+        if a.dims()[axis] == size {
+            cut.operands.push(("a", axis));
+        }
+        if axis == axes.k {
+            cut.operands.push(("q", 0));
+            cut.operands.extend(tables.iter().map(|&table| (table, 0)));
+        }
+        cut
+    };
+    Ok([axes.l, axes.r, axes.k].map(cut).into())
 }
 
 /// Checks `a`, the moduli, the table and the permutation of either transform; gives the result's

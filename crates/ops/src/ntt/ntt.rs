@@ -76,6 +76,7 @@ pub static DEF: OpDef = OpDef {
         ],
         aliasing: Aliasing::Only("a"),
         expand: Some(stages::FORWARD),
+        cuts: Some(|args| super::cuts(args, &["psi"])),
         expands: |args| {
             permute(args)
                 .and_then(|p| stages::expands(args, p))

@@ -32,7 +32,7 @@ const A: Param = Param::tensor("a", "of a field, `[.., n]`");
 /// Declares an op that kernels compute.
 macro_rules! declare {
     ($name:ident, $text:literal, $doc:expr, $params:expr, $args:expr, $checks:expr, $infer:expr,
-     $launch:expr, $temporary:expr, $reference:expr $(, $law:expr)*) => {
+     $launch:expr, $temporary:expr, $reference:expr $(, $law:expr)* $(; $cuts:expr)?) => {
         #[doc = concat!("`", $text, "`.")]
         pub static $name: $crate::OpDef = $crate::OpDef {
             name: $text,
@@ -43,6 +43,7 @@ macro_rules! declare {
             body: $crate::Body::Kernel($crate::KernelBody {
 checks: $checks,
 temporary: $temporary,
+$(cuts: Some($cuts),)?
 ..$crate::KernelBody::new(
 $infer,
 $launch,

@@ -4,7 +4,7 @@ use super::{A, Rows, declare, each_row, length, one_number, step, value_at};
 use crate::field::primes::{self, two_adicity};
 use crate::op::Param;
 use crate::reference::{Contents, Expected, MOST_OPERATIONS};
-use crate::{Args, Code, ContentCheck, Launches, OpError, ReprRule, rules};
+use crate::{Args, Code, ContentCheck, Launches, OpError, ReprRule, cut, rules};
 use cloakwork_ir::{DType, Type};
 use smallvec::smallvec;
 
@@ -37,7 +37,8 @@ declare!(
         Ok(if short { 0 } else { bytes })
     }),
     reference,
-    ReprRule::Transforms("inverse")
+    ReprRule::Transforms("inverse");
+    |args| cut::rows(args, "a")
 );
 
 /// Each value by itself, from the sum that defines it; n^2 products a row.

@@ -3,8 +3,8 @@
 use crate::op::{Body, Family, Form, KernelBody, OpDef, Param};
 use crate::reference::{Expected, canonical};
 use crate::{
-    Args, ContentCheck, Contents, Expansion, LaunchOperand, Launches, OpError, Operand, Part,
-    Reference, geometry, rules,
+    Args, ContentCheck, Contents, Cut, Expansion, LaunchOperand, Launches, OpError, Operand, Part,
+    Reference, cut, geometry, rules,
 };
 use cloakwork_ir::{Arg, DType, Type};
 use smallvec::smallvec;
@@ -39,6 +39,7 @@ pub static DEF: OpDef = OpDef {
     body: Body::Kernel(KernelBody {
         checks: &[ContentCheck::Modulus("q"), ContentCheck::Modulus("p")],
         expand: Some(expand),
+        cuts: Some(cuts),
         ..KernelBody::new(infer, launch, Reference::Values(reference))
     }),
     operations: |args| {
@@ -104,6 +105,14 @@ fn launch(args: &Args) -> Result<Launches, OpError> {
     }
     launch.operands.extend(constants);
     Ok(smallvec![launch])
+}
+
+/// Rows, or moduli of the result, each of which needs all limbs of `a`.
+fn cuts(args: &Args) -> Result<Vec<Cut>, OpError> {
+    let mut all = cut::rows(args, "a")?;
+    let size = args.elements("p");
+    all.push(Cut::along(all.len(), size, &[("hat", 1), ("p", 0)]));
+    Ok(all)
 }
 
 /// A multiplication and a sum over whole tensors for each limb of `a`. What is negated before it is

@@ -20,7 +20,7 @@ use crate::arena;
 use crate::fuse::{Candidate, fuse};
 use crate::graph::{Graph, Reach, loosened};
 use crate::layout::Layout;
-use crate::placement::{Placement, Suited};
+use crate::placement::{Placement, Suited, divided};
 use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
 use crate::{Memory, PlanError, queues, segments};
@@ -91,7 +91,7 @@ fn without_mistakes(verified: &Arc<Verified>) -> Option<Arc<Verified>> {
 
 /// Plans a program as it is; without fusions if these need more memory than the budget.
 fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
-    let lowered = &Suited::of(lowered, options)?;
+    let lowered = &divided(Suited::of(lowered, options)?, options)?;
     let found = plan_lowered(lowered, options);
     // A fusion needs all that its members touch at the same time, steps alone less.
     let Err(PlanError::Budget { .. } | PlanError::DeviceBudget { .. }) = found else {
@@ -227,6 +227,7 @@ impl<'a> Builder<'a> {
             events: Vec::new(),
             segments: Vec::new(),
             elsewhere: placement.elsewhere.clone(),
+            divided: placement.divided,
             graph: None,
             limb_major_storages: layout.count() as u32,
             layout: layout.clone(),

@@ -91,7 +91,10 @@ impl Builder<'_> {
             Space::Constant => 0..self.plan.constants[at.index as usize].bytes as i64,
             Space::Host => {
                 let host = HostId(at.index);
-                let around = self.known_reached().around(host, &wanted).unwrap_or(wanted);
+                let around = self
+                    .known_reached()
+                    .around((host, device), &wanted)
+                    .unwrap_or(wanted);
                 match self.verified.program().host(host)? {
                     HostSlot::Data(_) => around,
                     HostSlot::Input { .. } => return Some(self.input(at, around, device)),

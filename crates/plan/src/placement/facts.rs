@@ -54,6 +54,8 @@ pub(super) struct Task {
     pub device_ns: u64,
     /// Its launches.
     pub launches: u64,
+    /// Whether it does nothing but copy.
+    pub moves: bool,
     /// The kernel that the device lacks.
     lack: Option<Lack>,
     /// Whether it is the caller's own code, which runs only on the host.
@@ -309,6 +311,7 @@ impl Program<'_> {
             return Ok(None);
         };
         task.keeps |= body.access == Access::Accumulate;
+        task.moves = launches.iter().all(|launch| launch.kernel == COPY_KERNEL);
         self.weigh(&mut task, call, (&launches, operations));
         Ok(Some(task))
     }
@@ -332,6 +335,7 @@ impl Program<'_> {
             host_ns: 0,
             device_ns: 0,
             launches: 0,
+            moves: false,
             lack: None,
             is_host_only: false,
             is_device_only: false,
@@ -386,6 +390,7 @@ impl Program<'_> {
 
     fn copy(&self, step: u32, source: ValueId, value: ValueId) -> Option<Task> {
         let mut task = self.task(step, std::iter::once(source), value)?;
+        task.moves = true;
         let dtype = self.verified.value(value)?.dtype;
         let elements = self.view(value).shape.elements();
         let launch = Launch {

@@ -9,11 +9,13 @@
 mod assumed;
 mod bind;
 mod choose;
+mod divide;
 mod facts;
 mod spread;
 mod suited;
 
 pub(crate) use bind::{bound, of_budget};
+pub(crate) use divide::divided;
 pub(crate) use facts::{Facts, dtype_of, touched};
 pub(crate) use suited::Suited;
 
@@ -100,6 +102,8 @@ pub(crate) struct Placement {
     homes: Vec<Device>,
     /// The steps, and checks of steps, that run on the host although a device was wanted.
     pub elsewhere: Vec<Elsewhere>,
+    /// Number of steps that are divided between devices.
+    pub divided: u32,
 }
 
 impl Placement {
@@ -132,6 +136,7 @@ impl Placement {
         let placement = Self {
             homes,
             elsewhere: facts.elsewhere(suited, options),
+            divided: suited.divided,
         };
         match options.fallback || placement.elsewhere.is_empty() {
             true => Ok(placement),

@@ -5,33 +5,68 @@
 //! are there. So steps that need no results of each other share the devices, and a chain stays on
 //! one, unless moving to another pays the transfers through the host. Where two devices are alike,
 //! the one that has more of the operands gets the step. The devices are equal, so results are.
+//! [`super::divide`] has divided long steps before.
 
 use super::assumed;
-use super::facts::{Facts, Task};
+use super::facts::{Facts, Origin, Stored, Task};
 use crate::Options;
 use cloakwork_devices::Costs;
 use cloakwork_ir::Device;
 
-/// Gives storages on the first device their devices.
+/// Gives storages on the first device their devices, or the host: a tensor that the host alone
+/// reads, after steps copied it together from several others, and an input of another layout that
+/// several devices read.
 pub(super) fn spread(facts: &Facts, options: &Options, homes: &mut [Device]) {
+    let spread = Spread::of(facts, options);
     let mut devices = vec![options.device];
     devices.extend(&options.peers);
-    let (driver, _) = options.drivers.of(options.device);
-    let mut spread = Spread {
-        facts,
-        costs: driver.costs(),
-        free_ns: vec![0; devices.len()],
-        ready: vec![None; facts.storages.len()],
-    };
-    for task in &facts.tasks {
-        spread.place(task);
-    }
     for (index, home) in homes.iter_mut().enumerate() {
         let stored = &facts.storages[index];
-        if let (true, Some(ready)) = (stored.is_free && stored.away, spread.ready[index]) {
+        if !stored.is_free || !stored.away {
+            continue;
+        }
+        if spread.is_gathered[index] {
+            *home = Device::Cpu;
+        } else if let Some(ready) = spread.ready[index] {
             *home = devices[ready.device];
         }
     }
+    let mut readers: Vec<Option<Device>> = vec![None; homes.len()];
+    for task in &facts.tasks {
+        let device = homes[task.result];
+        for &operand in &task.reads {
+            let stored = &facts.storages[operand];
+            let is_input = stored.origin == Origin::Run && stored.writers.is_empty();
+            if !stored.is_free || !stored.away || !is_input {
+                continue;
+            }
+            let known = readers[operand].get_or_insert(device);
+            if *known != device {
+                homes[operand] = Device::Cpu;
+            }
+        }
+    }
+}
+
+/// When the last device would be done.
+pub(super) fn end_ns(facts: &Facts, options: &Options) -> u64 {
+    let spread = Spread::of(facts, options);
+    spread.free_ns.into_iter().max().unwrap_or(0)
+}
+
+/// Whether only the host reads a storage, which steps copied together from others.
+fn is_gathered(facts: &Facts, stored: &Stored) -> bool {
+    let tasks = || {
+        stored
+            .writers
+            .iter()
+            .map(|&writer| &facts.tasks[writer as usize])
+    };
+    let mut sources = tasks().flat_map(|task| &task.reads);
+    let first = sources.next();
+    stored.readers[1] == 0
+        && tasks().all(|task| task.moves && !task.keeps)
+        && sources.any(|source| Some(source) != first)
 }
 
 /// When a storage's contents are there, and on which device.
@@ -47,12 +82,32 @@ struct Spread<'a> {
     /// When each device has done the work that was given to it.
     free_ns: Vec<u64>,
     ready: Vec<Option<Ready>>,
+    is_gathered: Vec<bool>,
 }
 
-impl Spread<'_> {
+impl<'a> Spread<'a> {
+    fn of(facts: &'a Facts, options: &'a Options) -> Self {
+        let (driver, _) = options.drivers.of(options.device);
+        let gathered = facts
+            .storages
+            .iter()
+            .map(|stored| is_gathered(facts, stored));
+        let mut spread = Self {
+            facts,
+            costs: driver.costs(),
+            free_ns: vec![0; options.peers.len() + 1],
+            ready: vec![None; facts.storages.len()],
+            is_gathered: gathered.collect(),
+        };
+        for task in &facts.tasks {
+            spread.place(task);
+        }
+        spread
+    }
+
     fn place(&mut self, task: &Task) {
         let stored = &self.facts.storages[task.result];
-        if !stored.is_free || !self.facts.is_away(task) {
+        if !stored.is_free || !self.facts.is_away(task) || self.is_gathered[task.result] {
             return;
         }
         let fixed = self.ready[task.result].map(|ready| ready.device);

@@ -25,6 +25,8 @@ pub(crate) struct Suited {
     /// Its steps that the host runs although the device could run their expansion: that would cost
     /// more.
     pub dearer: FxHashSet<u32>,
+    /// Number of its steps that are divided between devices.
+    pub divided: u32,
 }
 
 /// A program with steps expanded, and for each of its steps the one that it stands for.
@@ -42,6 +44,7 @@ impl Suited {
             return Ok(Self {
                 verified: Arc::clone(lowered),
                 dearer: FxHashSet::default(),
+                divided: 0,
             });
         }
         let all: FxHashSet<u32> = lacking.keys().copied().collect();
@@ -56,6 +59,7 @@ impl Suited {
         Ok(Self {
             verified,
             dearer: dearer.map(|(step, _)| step).collect(),
+            divided: 0,
         })
     }
 }

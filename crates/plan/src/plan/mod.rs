@@ -20,6 +20,7 @@ use crate::{Memory, format_bytes};
 use cloakwork_devices::{Capabilities, Driver, Drivers};
 use cloakwork_ir::{DType, Device, View};
 use cloakwork_kernels::{Isa, KernelRow};
+use cloakwork_passes::Extent;
 use cloakwork_verify::{ValueId, Verified};
 use std::ops::Range;
 use std::sync::Arc;
@@ -42,6 +43,9 @@ pub struct Options {
     /// Further devices of the driver of `device`, equal to it: steps that do not need each other's
     /// results are spread over all of them.
     pub peers: Vec<Device>,
+    /// Divide long steps between the devices where the run then ends earlier. Everywhere, for
+    /// tests: each step that can be divided. Results are the same.
+    pub divide: Extent,
     /// The device to which planning has bound `gpu:0`; `None`: the processor serves it.
     pub gpus: Option<Device>,
     /// Inputs that devices hold, and the device that keeps the results.
@@ -97,6 +101,7 @@ impl Options {
             device_budgets: Vec::new(),
             device: Device::Cpu,
             peers: Vec::new(),
+            divide: Extent::WherePaid,
             gpus: None,
             resident: Resident::default(),
             fallback: true,
@@ -156,6 +161,8 @@ pub struct Plan {
     pub segments: Vec<Segment>,
     /// The program's steps that run on the host although a device was wanted, in order.
     pub elsewhere: Vec<Elsewhere>,
+    /// Number of steps that are divided between the devices of the run.
+    pub divided: u32,
     /// Dependencies between steps; `None` for a plan of one thread, or with queues.
     pub graph: Option<Graph>,
     /// Number of storages that are stored limb-major.

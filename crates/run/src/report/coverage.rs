@@ -158,7 +158,9 @@ impl<'a> Steps<'a> {
 struct Made {
     /// The ops with kernels that it calls.
     into: BTreeSet<String>,
-    is_expanded: bool,
+    /// Whether it calls its own op, whole or in parts, and others.
+    calls_own: bool,
+    calls_others: bool,
     has_kernel: bool,
     /// Why it runs on the host.
     why: Option<String>,
@@ -179,7 +181,7 @@ fn how(of: Option<Made>, had_kernel: bool) -> How {
     }
     match of.check {
         Some(why) => How::Checked(why),
-        None if of.is_expanded => How::Expanded(of.into),
+        None if of.calls_others && !of.calls_own => How::Expanded(of.into),
         None if of.has_kernel => How::Native,
         None if had_kernel => How::Removed,
         None => How::NoKernel,
@@ -221,12 +223,13 @@ fn made(plan: &Plan) -> BTreeMap<u32, Made> {
         let storage = result.and_then(|info| verified.storage(info.storage));
         let wanted = storage.map(|storage| plan.options.device_of(storage.device));
         of.has_kernel = true;
-        of.is_expanded |= written(source, own).is_some_and(|written| {
-            let is_own = action
-                .call()
-                .is_some_and(|call| std::ptr::eq(call.def, written));
-            !is_own && written.body.expansion().is_some()
-        });
+        if let Some(written) = written(source, own) {
+            let mut call = action.call().into_iter();
+            match call.any(|call| std::ptr::eq(call.def, written)) {
+                true => of.calls_own = true,
+                false => of.calls_others |= written.body.expansion().is_some(),
+            }
+        }
         of.into.insert(op_name(program, *step).to_owned());
         of.device = of.device.or(wanted);
     }
