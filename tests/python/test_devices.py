@@ -49,6 +49,18 @@ def test_several_devices_give_the_same_and_share_independent_steps() -> None:
     assert "sim:1's queue of launches" in plan
 
 
+def test_a_long_step_is_divided_between_devices_and_the_plan_shows_it() -> None:
+    numbers = np.arange(128 * 4096, dtype=np.int64).reshape(128, 4096)
+    rows = cw.ops.astype(cw.asarray(numbers), "babybear")
+    program = cw.trace(lambda x: cw.ops.field_ntt(cw.ops.field_ntt(x), inverse=True), rows)
+    result = program.run(rows, devices=["sim:0", "sim:1"])
+    assert result.outputs[0].to_bytes() == rows.to_bytes()
+    plan = program.plan_text(device="sim:0,sim:1")
+    assert "2 steps in parts on sim:0, sim:1" in plan
+    assert "in parts" not in program.plan_text(device="sim:0")
+    assert result.report.coverage.runs["device"] == 2
+
+
 def test_devices_that_are_not_equal_are_refused() -> None:
     program = recorded()
     for devices in (["sim:0", "sim:0"], ["sim:0", "cpu"], [], "sim:0"):

@@ -46,7 +46,8 @@ pub enum PlanError {
         /// The steps of the program, in order.
         steps: Vec<Refused>,
     },
-    /// A program that names its devices, none of them `gpu:<i>`, is planned for another device.
+    /// A program that names its devices is planned for others: for any if none of its own is
+    /// `gpu:<i>`, else for several.
     #[error(
         "device {device}: expected none, because the program names its devices, {named} among them"
     )]

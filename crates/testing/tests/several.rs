@@ -3,7 +3,7 @@
 
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
-use cloakwork_plan::{Home, Options, Plan, Work, plan};
+use cloakwork_plan::{Home, Options, Plan, PlanError, Work, plan};
 use cloakwork_run::{Executor, RunError, RunOptions};
 use cloakwork_testing::{Inputs, inputs, programs_without_devices};
 use cloakwork_verify::{Verified, verify};
@@ -86,4 +86,51 @@ fn independent_chains_share_the_devices_and_a_chain_stays_on_one() {
     assert_eq!(launches(&plan, &THREE), [4, 4, 4], "{plan}");
     let plan = planned(&chains(1), &THREE);
     assert_eq!(launches(&plan, &THREE), [2, 0, 0], "{plan}");
+}
+
+/// A product on a device that the program names.
+fn named(device: &str) -> Arc<Verified> {
+    let source = r#"
+stream "s" at "DEVICE"
+event "back" at "DEVICE"
+%x = host_to_device input "x" i64[64]
+%d = empty [64], i64 at "DEVICE"
+copy %x, %d on "s"
+%e = empty [64], i64 at "DEVICE"
+_modmul_ttc %d, %d, 1000003, %e on "s"
+%y = empty [64], i64
+copy %e, %y on "s"
+record "back" on "s"
+wait "back"
+device_to_host %y, none -> output "y"
+free %y
+free %d
+free %e
+"#;
+    let source = source.replace("DEVICE", device);
+    let program = text::parse(&source).unwrap_or_else(|error| panic!("{error}"));
+    let found = verify(Arc::new(program));
+    let findings = found.findings;
+    Arc::new(found.verified.unwrap_or_else(|| panic!("{findings:?}")))
+}
+
+#[test]
+fn a_program_that_names_its_devices_is_spread_over_no_others() {
+    for (name, named_device) in [("gpu:0", Device::Gpu(0)), ("sim:1", Device::Sim(1))] {
+        let options = Options {
+            device: THREE[0],
+            peers: THREE[1..].to_vec(),
+            ..Options::new(best_isa(), 2)
+        };
+        let refused = plan(named(name), &options).unwrap_err();
+        let (device, named) = (THREE[0], named_device);
+        assert_eq!(refused, PlanError::NamesDevices { device, named });
+    }
+    // Bound to one device, `gpu:0` is that device.
+    let program = named("gpu:0");
+    let given = inputs(program.program(), |i| i as i64 * 3 + 1);
+    let there = planned(&program, &THREE[1..2]);
+    assert_eq!(launches(&there, &THREE), [0, 1, 0], "{there}");
+    let expected = run(planned(&program, &[Device::Cpu]), &given);
+    assert_eq!(run(there, &given), expected);
 }
