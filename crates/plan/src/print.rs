@@ -97,13 +97,21 @@ impl Plan {
                 "{checks} {word} of contents on the host instead of a device"
             )?;
         }
+        let zeros = count(|why| matches!(why, Why::NoFill(_)));
+        if zeros > 0 {
+            let word = if zeros == 1 { "tensor" } else { "tensors" };
+            writeln!(
+                f,
+                "{zeros} {word} filled with zeros on the host instead of a device"
+            )?;
+        }
         if self.divided > 0 {
             let steps = if self.divided == 1 { "step" } else { "steps" };
             let peers = self.options.peers.iter().map(|peer| format!(", {peer}"));
             let (first, peers) = (self.options.device, peers.collect::<String>());
             writeln!(f, "{} {steps} in parts on {first}{peers}", self.divided)?;
         }
-        let all = self.elsewhere.len() - checks;
+        let all = self.elsewhere.len() - checks - zeros;
         if all == 0 {
             return Ok(());
         }

@@ -40,9 +40,9 @@ pub fn specialize(verified: &Arc<Verified>, options: &Options) -> Result<Special
     }
     let suited = Suited::of(&now, &options)?;
     let facts = Facts::of(&suited.verified, &Layout::default(), &options)?;
-    // A check is no op of the program.
+    // Checks and zeros are no ops of the program.
     let mut lacking = facts.elsewhere(&suited, &options);
-    lacking.retain(|entry| !matches!(entry.why, Why::NoCheck(_)));
+    lacking.retain(|entry| !matches!(entry.why, Why::NoCheck(_) | Why::NoFill(_)));
     let left = refused_steps(&suited.verified, &lacking);
     Ok(Specialized {
         program: with_frees(Program::clone(suited.verified.program())),

@@ -264,7 +264,12 @@ fn random_programs_on_devices_that_lack_kernels_give_the_same_bytes_and_tables_t
         let calls = steps.filter(|step| matches!(step, Step::Op(_))).count();
         assert_eq!(sum, calls as u64, "{table}\n{shown}");
         // Without fallback, what is merely cheaper on the host runs on the device.
-        let is_forced = |why| matches!(why, Why::NoKernel { expands: false, .. } | Why::NoCheck(_));
+        let is_forced = |why| {
+            matches!(
+                why,
+                Why::NoKernel { expands: false, .. } | Why::NoCheck(_) | Why::NoFill(_)
+            )
+        };
         let is_forced = plan.elsewhere.iter().any(|moved| is_forced(moved.why));
         options.fallback = false;
         match tried(&verified, &options) {
@@ -277,7 +282,7 @@ fn random_programs_on_devices_that_lack_kernels_give_the_same_bytes_and_tables_t
             }
             Err(PlanError::Fallback { steps }) => {
                 // What is checked may lie on the host where that costs less.
-                let is_check = steps.iter().any(|step| step.why.contains("its check"));
+                let is_check = steps.iter().any(|step| step.why.starts_with("its "));
                 assert!(is_forced || is_check, "{steps:?}\n{table}\n{shown}");
                 refused += 1;
             }
@@ -332,6 +337,36 @@ fn a_check_whose_kernel_a_device_lacks_is_told_and_refused_as_any_step_is() {
     options.fallback = false;
     let refused = tried(&verified, &options).unwrap_err().to_string();
     let told = format!("step 5, _modmul_ttt, would run {reason}");
+    assert!(refused.contains(&told), "{refused}");
+}
+
+#[test]
+fn zeros_that_a_device_cannot_make_are_told_and_refused_as_any_step_is() {
+    let source = r#"
+%a = host_to_device input "a" i64[8]
+%b = empty [16], i64
+%s = get_slice %b, [0:8:1]
+%s = multiply %a, %a, %s
+%c = empty [16], i64
+%c = multiply %b, %b, %c
+device_to_host %c -> output "c"
+"#;
+    let verified = verified(source);
+    let mut options = lacking(Costs::NONE, &["fill"]);
+    let plan = planned(&verified, &options);
+    let reason = "its zeros on the host: sim:0 has no `fill` kernel for i64";
+    let text = plan.to_string();
+    assert!(text.contains(&format!("3 {reason}\n")), "{text}");
+    assert!(text.contains("1 tensor filled with zeros on the host instead of a device"));
+    let table = coverage::table(&plan, None);
+    assert_eq!(table["runs"]["host zeros"], 1, "{table}");
+    assert_eq!(table["transfers"]["count"], 1, "{table}\n{text}");
+    assert_eq!(table["transfers"]["bytes"], 8 * 16, "{table}\n{text}");
+    let given = inputs(verified.program(), |i| i as i64 * 31 - 4);
+    assert_eq!(run(&plan, &given), expected(&verified, &given));
+    options.fallback = false;
+    let refused = tried(&verified, &options).unwrap_err().to_string();
+    let told = format!("step 3, multiply, would run {reason}");
     assert!(refused.contains(&told), "{refused}");
 }
 

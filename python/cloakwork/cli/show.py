@@ -93,7 +93,8 @@ def report(done: Report, out: Console) -> None:
 
 def coverage(found: Coverage, out: Console) -> None:
     """How the steps run on a device of its own, by op; nothing of the processor's own steps."""
-    if found.device == "cpu" and not found.runs.keys() & {"host", "host check", "expansion"}:
+    plain = {"device", "no kernel", "removed"}
+    if found.device == "cpu" and found.runs.keys() <= plain:
         return
     table = _table("op", f"on {found.device}", "steps>", "transfers>", "bytes>", "time>")
     for row in found.ops:

@@ -8,7 +8,7 @@ from typing import Any, Literal, Self
 
 from cloakwork.lazy import public
 
-How = Literal["device", "expansion", "host check", "host", "no kernel", "removed"]
+How = Literal["device", "expansion", "host check", "host zeros", "host", "no kernel", "removed"]
 
 
 @public("cloakwork")
@@ -33,8 +33,9 @@ class OpCoverage:
 
     runs        "device": by the kernel for the op.  "expansion": by kernels for smaller ops.
                 "host": on the host.  "host check": on the device, but the host checks contents
-                of an operand before.  "no kernel": a view, an allocation, a transfer of the
-                program's own, or a user function.  "removed": passes removed the step
+                of an operand before.  "host zeros": there, on zeros of the host's.
+                "no kernel": a view, an allocation, a transfer of the program's own, or a user
+                function.  "removed": passes removed the step
     device      the device that is wanted for them
     into        the smaller ops
     why         the reason for the host
@@ -74,8 +75,8 @@ class Coverage:
 
     @property
     def on_host(self) -> list[OpCoverage]:
-        """The ops that run on the host instead of the device, or whose checks do."""
-        return [row for row in self.ops if row.runs in {"host", "host check"}]
+        """The ops that run on the host instead of the device, or a part of which does."""
+        return [row for row in self.ops if row.runs in {"host", "host check", "host zeros"}]
 
     def to_json(self) -> dict[str, Any]:
         """Everything as JSON's types."""

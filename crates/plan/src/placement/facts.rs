@@ -1,6 +1,7 @@
 //! Facts that decide where a program's steps run: their operations, reads and writes, and the
 //! kernels that devices have.
 
+use super::zeros::{self, Zeros};
 use super::{Elsewhere, Lack, Suited, Why, is_away};
 use crate::graph::Reach;
 use crate::layout::Layout;
@@ -83,6 +84,7 @@ pub(crate) struct Facts {
     pub(super) storages: Vec<Stored>,
     pub(super) tasks: Vec<Task>,
     checks: Vec<HostCheck>,
+    zeros: Vec<Zeros>,
 }
 
 impl Facts {
@@ -98,6 +100,7 @@ impl Facts {
             storages: storages.collect(),
             tasks: Vec::new(),
             checks: Vec::new(),
+            zeros: zeros::lacking(verified, options),
         };
         for (step, action) in verified.actions() {
             let task = match action {
@@ -171,8 +174,8 @@ impl Facts {
         self.storages[task.result].away && task.can_leave()
     }
 
-    /// The tasks that run on the host although a device was wanted, and the checks that the host
-    /// does of contents which lie on a device.
+    /// The tasks that run on the host although a device was wanted, the checks that the host does
+    /// of contents which lie on a device, and the zeros that it makes for a device.
     pub fn elsewhere(&self, suited: &Suited, options: &Options) -> Vec<Elsewhere> {
         let verified = &suited.verified;
         let here = self.tasks.iter().filter(|task| !self.is_away(task));
@@ -199,7 +202,15 @@ impl Facts {
                 why: Why::NoCheck(check.lack),
             })
         });
-        let mut all: Vec<Elsewhere> = checks.chain(entries).collect();
+        let zeros = self.zeros.iter().filter_map(|zeros| {
+            let stored = &self.storages[zeros.storage];
+            stored.away.then_some(Elsewhere {
+                origin: zeros.step,
+                device: stored.device,
+                why: Why::NoFill(zeros.lack),
+            })
+        });
+        let mut all: Vec<Elsewhere> = checks.chain(zeros).chain(entries).collect();
         all.sort_by_key(|entry| entry.origin);
         all.dedup();
         all

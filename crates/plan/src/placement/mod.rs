@@ -13,6 +13,7 @@ mod divide;
 mod facts;
 mod spread;
 mod suited;
+mod zeros;
 
 pub(crate) use bind::{bound, of_budget};
 pub(crate) use divide::divided;
@@ -52,6 +53,8 @@ pub enum Why {
     Cheaper,
     /// The step runs on the device, which lacks the kernel that checks the contents of an operand.
     NoCheck(Lack),
+    /// The step runs on the device, which cannot fill a tensor of the step with zeros.
+    NoFill(Lack),
 }
 
 /// A step of the program that runs on the host although a device was wanted, or whose check does.
@@ -86,6 +89,10 @@ impl fmt::Display for Elsewhere {
                 }
             }
             Why::Cheaper => write!(f, "on the host: cheaper there than on {device}"),
+            Why::NoFill(Lack { kernel, input, .. }) => write!(
+                f,
+                "its zeros on the host: {device} has no `{kernel}` kernel for {input}"
+            ),
             Why::NoCheck(Lack { kernel, input, .. }) => write!(
                 f,
                 "its check of contents on the host: {device} has no `{kernel}` kernel that takes \

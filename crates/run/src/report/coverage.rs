@@ -3,7 +3,8 @@
 //!
 //! Every step of the program as written that calls an op counts once, in one row. A transfer counts
 //! for a step on the host if it brings operands of the step, or if it takes to a device bytes that
-//! the step wrote; and for a step whose check the host does if it brings what is checked.
+//! the step wrote; and for a step whose check the host does, or whose zeros it makes, if it brings
+//! these.
 
 use crate::report::names::op_name;
 use crate::report::outcome::Outcome;
@@ -21,6 +22,8 @@ enum How {
     Native,
     /// By the device's kernels, with a check of contents on the host, for this reason.
     Checked(String),
+    /// By the device's kernels, on zeros that the host made, for this reason.
+    Zeroed(String),
     /// By these smaller ops.
     Expanded(BTreeSet<String>),
     /// On the host, for this reason.
@@ -36,6 +39,7 @@ impl How {
         match self {
             Self::Native => "device",
             Self::Checked(_) => "host check",
+            Self::Zeroed(_) => "host zeros",
             Self::Expanded(_) => "expansion",
             Self::Host(_) => "host",
             Self::NoKernel => "no kernel",
@@ -102,7 +106,7 @@ pub fn table(plan: &Plan, outcome: Option<&Outcome>) -> Value {
     let shown = rows.iter().map(|((op, how), row)| {
         let (into, why) = match how {
             How::Expanded(into) => (Some(into), None),
-            How::Host(why) | How::Checked(why) => (None, Some(why)),
+            How::Host(why) | How::Checked(why) | How::Zeroed(why) => (None, Some(why)),
             _ => (None, None),
         };
         json!({
@@ -133,6 +137,7 @@ impl<'a> Steps<'a> {
             let of = made.entry(plan.program_step(moved.origin)).or_default();
             let why = match moved.why {
                 Why::NoCheck(_) => &mut of.check,
+                Why::NoFill(_) => &mut of.zeros,
                 _ => &mut of.why,
             };
             why.get_or_insert_with(|| moved.to_string());
@@ -166,6 +171,8 @@ struct Made {
     why: Option<String>,
     /// Why its check does.
     check: Option<String>,
+    /// Why the host makes its zeros.
+    zeros: Option<String>,
     device: Option<Device>,
 }
 
@@ -178,6 +185,9 @@ fn how(of: Option<Made>, had_kernel: bool) -> How {
     };
     if let Some(why) = of.why {
         return How::Host(why);
+    }
+    if let Some(why) = of.zeros {
+        return How::Zeroed(why);
     }
     match of.check {
         Some(why) => How::Checked(why),
@@ -248,14 +258,15 @@ fn written(source: &Program, step: u32) -> Option<&'static OpDef> {
 
 /// The transfers that each step on the host causes, by the step of the program as written.
 fn transfers(plan: &Plan, outcome: Option<&Outcome>) -> BTreeMap<u32, Transfers> {
-    let is_check = |why| matches!(why, Why::NoCheck(_));
     let mut here = BTreeSet::new();
-    let mut checked_here = BTreeSet::new();
+    let (mut checked_here, mut zeroed_here) = (BTreeSet::new(), BTreeSet::new());
     for moved in &plan.elsewhere {
-        match is_check(moved.why) {
-            true => checked_here.insert(moved.origin),
-            false => here.insert(moved.origin),
+        let steps = match moved.why {
+            Why::NoCheck(_) => &mut checked_here,
+            Why::NoFill(_) => &mut zeroed_here,
+            _ => &mut here,
         };
+        steps.insert(moved.origin);
     }
     let profile = outcome.and_then(|outcome| outcome.profile.as_ref());
     // For each buffer of the host the step that wrote it last, if that was meant for a device.
@@ -280,7 +291,10 @@ fn transfers(plan: &Plan, outcome: Option<&Outcome>) -> BTreeMap<u32, Transfers>
             false if way == Way::Download => {
                 checked_here.contains(&step.origin).then_some(step.origin)
             }
-            false => place(from).and_then(|at| writers.get(&at).copied()),
+            false => place(from).and_then(|at| {
+                let made_zeros = zeroed_here.contains(&step.origin).then_some(step.origin);
+                writers.get(&at).copied().or(made_zeros)
+            }),
         };
         note(&mut writers, to, None);
         let Some(owner) = owner else { continue };
