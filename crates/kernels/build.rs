@@ -202,7 +202,7 @@ fn fatbins(repository: &Path, folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// FNV-1a of the sources' paths and contents; `scripts/dev/cuda.py` computes the same.
+/// FNV-1a of the sources' paths and contents; `scripts/dev/cuda_sources.py` computes the same.
 fn sources_digest(repository: &Path) -> io::Result<String> {
     let mut files = Vec::new();
     for folder in CUDA_SOURCES {

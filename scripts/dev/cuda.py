@@ -2,25 +2,28 @@
 
 A module is a folder of `cuda/kernels`: `units.cu`, one unit a thread, or a file of its own of tuned
 kernels. Each becomes PTX by NVRTC, machine code of two GPUs by ptxas, and one fatbin in
-`target/cuda`. `crates/kernels/build.rs` embeds the fatbins whose `digest` fits the sources.
+`target/cuda`, made again when a file that it includes changes. `crates/kernels/build.rs` embeds the
+fatbins if their `digest` is that of all sources.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from scripts.dev import nvrtc
+from scripts.dev import cuda_sources, nvrtc
 from scripts.dev.console import ROOT, DevError, Words, call_or_fail, say
 
 OUT = ROOT / "target" / "cuda"
-SOURCES = ("cuda", "csrc")
 # One release: a newer compiler writes PTX that drivers of CUDA 13.0 refuse.
 WHEELS = ("nvidia-cuda-nvrtc==13.0.88", "nvidia-cuda-nvcc==13.0.88")
 PTX_VERSION = ".version 9.0"
@@ -28,23 +31,21 @@ PTX_VERSION = ".version 9.0"
 PTX_TARGET, TARGETS = 80, (80, 90)
 # A thread's memory outside registers: it is reserved for every thread that the GPU can hold.
 FRAME_BYTES = 16896
-# Larger all the same: one thread that expands constants with arrays of its own.
-LARGE_FRAMES = {"cw_prepare_kPoseidonConstants"}
 
 _MODULES = ("kernels/*/*.cu", "driver/*.cu")
 _INCLUDES = (".", "cuda/units", "csrc", "csrc/include", "cuda/libc")
+_PRELUDE = "builtins.h"
 _OPTIONS = [
     f"-arch=compute_{PTX_TARGET}",
     "-std=c++17",
     "-default-device",
     "--device-int128",
     "-DCW_CUDA",
-    "--pre-include=builtins.h",
+    f"--pre-include={_PRELUDE}",
     # As in crates/kernels/build.rs: a product and a sum stay two roundings.
     "--fmad=false",
     # "Unrecognized #pragma": GCC's.
     "-diag-suppress=161,186",
-    *(f"-I{ROOT / folder}" for folder in _INCLUDES),
 ]
 # What is not tuned is compiled for size, and quickly.
 _UNITS = ["-DCW_CUDA_UNITS", "-Ofc=mid"]
@@ -67,11 +68,23 @@ class Module:
         """The result."""
         return OUT / f"{self.name}.fatbin"
 
+    @property
+    def options(self) -> list[str]:
+        """The compiler's options but for folders."""
+        return _OPTIONS if self.is_tuned else [*_OPTIONS, *_UNITS]
+
+    def digest(self) -> str:
+        """A digest of all that its fatbin is made from."""
+        folders = [ROOT / folder for folder in _INCLUDES]
+        how = " ".join([*WHEELS, PTX_VERSION, str(TARGETS), *self.options])
+        return cuda_sources.digest_of(self.source, folders, [ROOT / "cuda/libc" / _PRELUDE], how)
+
 
 @dataclass(frozen=True)
 class Resources:
-    """What ptxas says of one function."""
+    """What ptxas says of one function on one target."""
 
+    target: int
     symbol: str
     registers: int
     frame: int
@@ -93,36 +106,41 @@ def modules() -> list[Module]:
 
 def build(names: Sequence[str] = ()) -> None:
     """Compile all modules, or those named, check them, and write the digest of the sources."""
-    own = [module for module in modules() if not names or module.name in names]
-    if len(own) < len(names):
-        known = ", ".join(module.name for module in modules())
+    everything = modules()
+    own = [module for module in everything if not names or module.name in names]
+    if len(own) < len(set(names)):
+        known = ", ".join(module.name for module in everything)
         raise DevError(f"cuda: modules are {known}; got {' '.join(names)}")
-    sources = digest()
+    sources = cuda_sources.digest()
     (OUT / "digest").unlink(missing_ok=True)
-    wheels = _install()
-    say(f"cuda: compiling {len(own)} modules")
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        list(pool.map(lambda module: _ensure_compiled(wheels, module, sources), own))
+    stale = [module for module in own if not _is_made(module)]
+    if stale:
+        _make(_install(), stale)
+    for path in set(OUT.glob("*.fatbin")) - {module.fatbin for module in everything}:
+        path.unlink()
     size = sum(module.fatbin.stat().st_size for module in own)
-    say(f"cuda: {size / 1e6:.1f} MB of fatbins in {OUT}")
-    if not names:
+    say(f"cuda: {len(own)} modules, {size / 1e6:.1f} MB of fatbins in {OUT}")
+    if all(_is_made(module) for module in everything):
         (OUT / "digest").write_text(sources)
 
 
-def digest() -> str:
-    """FNV-1a of the sources' paths and contents; build.rs computes the same."""
-    value = 0xCBF29CE484222325
-    for path in _sources():
-        for part in (path.relative_to(ROOT).as_posix().encode(), path.read_bytes()):
-            for byte in part:
-                value = (value ^ byte) * 0x100000001B3 & 0xFFFFFFFFFFFFFFFF
-    return f"{value:016x}"
+def _make(wheels: Path, stale: Sequence[Module]) -> None:
+    """Compile these modules; raise with the reasons of all that fail."""
+    say(f"cuda: compiling {len(stale)} modules")
+    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+        reasons = [reason for reason in pool.map(partial(_reason, wheels), stale) if reason]
+    if reasons:
+        raise DevError("\n".join(reasons), 1)
 
 
-def _sources() -> Iterator[Path]:
-    """The files that fatbins are made from, in order of their paths as text."""
-    found = [path for folder in SOURCES for path in (ROOT / folder).rglob("*") if path.is_file()]
-    return iter(sorted(found, key=lambda path: path.relative_to(ROOT).as_posix()))
+def _reason(wheels: Path, module: Module) -> str | None:
+    """Make the fatbin of a module; the reason why it is refused."""
+    try:
+        _make_one(wheels, module)
+    except DevError as error:
+        say(f"cuda: {module.name} is refused")
+        return str(error)
+    return None
 
 
 def _install() -> Path:
@@ -132,39 +150,58 @@ def _install() -> Path:
     if not done.exists() or done.read_text() != " ".join(WHEELS):
         say(f"cuda: installing {' and '.join(WHEELS)}")
         shutil.rmtree(folder, ignore_errors=True)
-        pip: Words = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps"]
+        pip: Words = [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--root-user-action=ignore",
+        ]
         call_or_fail([*pip, "--target", folder, *WHEELS])
         done.write_text(" ".join(WHEELS))
     return folder / "nvidia" / "cu13"
 
 
-def _ensure_compiled(wheels: Path, module: Module, sources: str) -> None:
-    """Make and check the fatbin of a module, unless it is there, of these sources."""
-    stamp = OUT / f"{module.name}.digest"
-    if module.fatbin.exists() and stamp.exists() and stamp.read_text() == sources:
-        return
-    stamp.unlink(missing_ok=True)
+def _stamp(module: Module) -> Path:
+    return OUT / f"{module.name}.digest"
+
+
+def _is_made(module: Module) -> bool:
+    """Whether the fatbin of a module is there, of its sources and checked."""
+    stamp = _stamp(module)
+    return module.fatbin.exists() and stamp.exists() and stamp.read_text() == module.digest()
+
+
+def _make_one(wheels: Path, module: Module) -> None:
+    """Make and check the fatbin of a module."""
+    began, sources = time.monotonic(), module.digest()
+    _stamp(module).unlink(missing_ok=True)
     refuse_waste(module, _compile(wheels, module))
-    stamp.write_text(sources)
+    _stamp(module).write_text(sources)
+    size = module.fatbin.stat().st_size
+    say(f"cuda: {module.name}: {size / 1e6:.2f} MB in {time.monotonic() - began:.0f} s")
 
 
 def _compile(wheels: Path, module: Module) -> list[Resources]:
-    """Make the fatbin of a module; return what its functions need on the last target."""
+    """Make the fatbin of a module; return what its functions need on each target."""
     ptx = OUT / f"{module.name}.ptx"
-    options = _OPTIONS if module.is_tuned else [*_OPTIONS, *_UNITS]
-    _run([sys.executable, nvrtc.__file__, wheels / "lib", module.source, ptx, *options])
+    folders = [f"-I{ROOT / folder}" for folder in _INCLUDES]
+    compiler: Words = [sys.executable, nvrtc.__file__, wheels / "lib"]
+    _run([*compiler, module.source, ptx, *module.options, *folders])
     if PTX_VERSION not in ptx.read_text()[:2000]:
         raise DevError(f"cuda: {ptx} is not of {PTX_VERSION}: are the wheels {WHEELS}?")
     images = [f"--image3=kind=ptx,sm={PTX_TARGET},file={ptx}"]
-    said = ""
+    needed: list[Resources] = []
     for target in TARGETS:
         cubin = ptx.with_suffix(f".{target}.cubin")
         said = _run([wheels / "bin" / "ptxas", "-v", f"-arch=sm_{target}", ptx, "-o", cubin])
+        needed += resources(said, target)
         images.append(f"--image3=kind=elf,sm={target},file={cubin}")
     packer: Words = [wheels / "bin" / "fatbinary", "-64", "--compress-all", "--compress-mode=size"]
     _run([*packer, f"--create={module.fatbin}", *images])
-    say(f"cuda: {module.name}: {module.fatbin.stat().st_size / 1e6:.2f} MB")
-    return list(resources(said))
+    return needed
 
 
 def _run(command: Words) -> str:
@@ -177,7 +214,7 @@ def _run(command: Words) -> str:
     return done.stdout + done.stderr
 
 
-def resources(said: str) -> Iterator[Resources]:
+def resources(said: str, target: int) -> Iterator[Resources]:
     """Read what `ptxas -v` says of each kernel; of functions that kernels call, just the frame."""
     pattern = re.compile(
         r"(?:Compiling entry function '(?P<entry>\w+)'.*\n.*)?Function properties for (?P<name>\w+)"
@@ -187,18 +224,19 @@ def resources(said: str) -> Iterator[Resources]:
     for match in pattern.finditer(said):
         spills = int(match["stores"]) + int(match["loads"])
         registers = int(match["registers"] or 0)
-        yield Resources(match["name"], registers, int(match["frame"]), spills)
+        yield Resources(target, match["name"], registers, int(match["frame"]), spills)
 
 
 def refuse_waste(module: Module, functions: Sequence[Resources]) -> None:
     """Raise for tuned kernels that spill registers, and for frames that are too large."""
     wrong = []
-    if not functions:
+    if {function.target for function in functions} != set(TARGETS):
         wrong.append("ptxas says nothing of its functions")
     for function in functions:
+        name = f"{function.symbol} on sm_{function.target}"
         if module.is_tuned and function.spills > 0:
-            wrong.append(f"{function.symbol}: spills {function.spills} bytes of registers")
-        if function.frame > FRAME_BYTES and function.symbol not in LARGE_FRAMES:
-            wrong.append(f"{function.symbol}: a frame of {function.frame} bytes")
+            wrong.append(f"{name}: spills {function.spills} bytes of registers")
+        if function.frame > FRAME_BYTES:
+            wrong.append(f"{name}: a frame of {function.frame} bytes")
     if wrong:
         raise DevError("\n  - ".join([f"cuda: {module.name} wastes memory", *wrong]), 1)

@@ -1,14 +1,13 @@
-"""`dev.py cuda`: what it refuses after ptxas, and the digest by which builds know fatbins."""
+"""`dev.py cuda`: what it refuses after ptxas, and which modules it makes again."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
-from scripts.dev import cuda
-from scripts.dev.console import DevError
+from scripts.dev import cuda, cuda_sources
+from scripts.dev.console import ROOT, DevError
 
 SAID = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'cw_ntt_i64_cuda' for 'sm_90'
@@ -22,24 +21,34 @@ TUNED = cuda.Module("ntt", Path("cuda/kernels/ntt/ntt.cu"))
 UNITS = cuda.Module("words", Path("cuda/kernels/words/units.cu"))
 
 
+def said(spills: int, frame: int) -> list[cuda.Resources]:
+    """What ptxas says on the first target, and of no spills on the second."""
+    first, second = cuda.TARGETS
+    text = SAID.replace("8 bytes spill loads", "{loads} bytes spill loads")
+    clean = text.format(spills=0, loads=0, frame=frame)
+    spilling = text.format(spills=spills, loads=8 if spills else 0, frame=frame)
+    return [*cuda.resources(spilling, first), *cuda.resources(clean, second)]
+
+
 def test_registers_frames_and_spills_are_read_from_what_ptxas_says() -> None:
-    found = list(cuda.resources(SAID.format(spills=4, frame=96)))
+    found = list(cuda.resources(SAID.format(spills=4, frame=96), 90))
     assert found == [
-        cuda.Resources("cw_ntt_i64_cuda", registers=58, frame=0, spills=12),
-        cuda.Resources("helper", registers=0, frame=96, spills=0),
+        cuda.Resources(90, "cw_ntt_i64_cuda", registers=58, frame=0, spills=12),
+        cuda.Resources(90, "helper", registers=0, frame=96, spills=0),
     ]
 
 
 def test_spills_of_tuned_kernels_and_large_frames_are_refused() -> None:
-    spilling = list(cuda.resources(SAID.format(spills=4, frame=96)))
+    spilling = said(spills=4, frame=96)
     cuda.refuse_waste(UNITS, spilling)
-    with pytest.raises(DevError, match="cw_ntt_i64_cuda: spills 12 bytes"):
+    with pytest.raises(DevError, match="cw_ntt_i64_cuda on sm_80: spills 12 bytes"):
         cuda.refuse_waste(TUNED, spilling)
-    large = list(cuda.resources(SAID.format(spills=0, frame=cuda.FRAME_BYTES + 8)))
-    with pytest.raises(DevError, match=f"helper: a frame of {cuda.FRAME_BYTES + 8} bytes"):
+    large = said(spills=0, frame=cuda.FRAME_BYTES + 8)
+    with pytest.raises(DevError, match=f"helper on sm_90: a frame of {cuda.FRAME_BYTES + 8} bytes"):
         cuda.refuse_waste(UNITS, large)
+    on_one = [function for function in spilling if function.target == 80]
     with pytest.raises(DevError, match="ptxas says nothing of its functions"):
-        cuda.refuse_waste(UNITS, [])
+        cuda.refuse_waste(UNITS, on_one)
 
 
 def test_every_source_is_a_module_of_its_own_name() -> None:
@@ -53,17 +62,48 @@ def test_an_unknown_module_is_refused_with_the_known_ones() -> None:
         cuda.build(["nonesuch"])
 
 
-def test_the_digest_changes_with_a_byte_and_with_a_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The modules that were compiled, of two that are made up: `one`, and `two`, which spills."""
+    monkeypatch.setattr(cuda, "OUT", tmp_path / "out")
+    (tmp_path / "out").mkdir()
+    sources = [ROOT / "cuda" / "kernels" / name for name in ("rns/rns.cu", "ntt/ntt.cu")]
+    known = [cuda.Module(name, path) for name, path in zip(("one", "two"), sources, strict=True)]
+    monkeypatch.setattr(cuda, "modules", lambda: known)
+    monkeypatch.setattr(cuda, "_install", lambda: tmp_path)
+    names: list[str] = []
+
+    def compile_nothing(_: Path, module: cuda.Module) -> list[cuda.Resources]:
+        names.append(module.name)
+        module.fatbin.write_text("code")
+        spills = 8 if module.name == "two" and "two" not in names[:-1] else 0
+        return [cuda.Resources(target, "kernel", 1, 0, spills) for target in cuda.TARGETS]
+
+    monkeypatch.setattr(cuda, "_compile", compile_nothing)
+    return names
+
+
+def test_a_module_is_made_again_if_it_was_refused_or_its_sources_changed(
+    made: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cuda, "ROOT", tmp_path)
-    for folder in cuda.SOURCES:
-        (tmp_path / folder).mkdir()
-    file = tmp_path / "cuda" / "a.cu"
-    file.write_text("x")
-    # FNV-1a of "cuda/a.cux", as build.rs computes it.
-    assert cuda.digest() == "105ac4ac5837c0f4"
-    file.write_text("y")
-    changed = cuda.digest()
-    os.rename(file, tmp_path / "cuda" / "b.cu")
-    assert len({changed, cuda.digest(), "105ac4ac5837c0f4"}) == 3
+    with pytest.raises(DevError, match=r"two wastes memory\n  - kernel on sm_80: spills 8 bytes"):
+        cuda.build()
+    assert "cuda: two is refused" in capsys.readouterr().out
+    assert sorted(made) == ["one", "two"]
+    assert not (cuda.OUT / "digest").exists()
+    cuda.build()
+    assert made[2:] == ["two"]
+    assert (cuda.OUT / "digest").read_text() == cuda_sources.digest()
+    cuda.build()
+    assert len(made) == 3
+    monkeypatch.setattr(cuda, "_OPTIONS", [*cuda._OPTIONS, "--other"])
+    cuda.build(["one"])
+    assert made[3:] == ["one"]
+    assert not (cuda.OUT / "digest").exists()
+
+
+def test_fatbins_of_modules_that_are_gone_are_removed(made: list[str]) -> None:
+    (cuda.OUT / "gone.fatbin").write_text("code")
+    cuda.build(["one"])
+    assert [path.name for path in cuda.OUT.glob("*.fatbin")] == ["one.fatbin"]
+    assert made == ["one"]

@@ -175,9 +175,9 @@ struct Sums : Msm {
     }
   }
 
-  CW_INLINE Xyzz<F> SumPieces(u64 unit, u64 first, u64 stop, u64 step) const {
+  CW_INLINE Xyzz<F> SumPieces(u64 unit, u32 first, u32 stop, u32 step) const {
     Xyzz<F> sum = InfiniteXyzz<F>();
-    for (u64 at = first; at < stop; at += step) sum = Add(sum, PieceSums(unit)[at]);
+    for (u32 at = first; at < stop; at += step) sum = Add(sum, PieceSums(unit)[at]);
     return sum;
   }
   CW_INLINE void AddToBucket(u64 unit, u32 bucket, const Xyzz<F>& sum) const {
@@ -187,14 +187,15 @@ struct Sums : Msm {
   // One block a unit: adds the pieces to their buckets. A thread takes a short run, the block a
   // long one.
   CW_INLINE void AddPieces(Xyzz<F>* shared) const {
-    const u64 unit = blockIdx.x, count = *PieceCount(unit);
+    const u64 unit = blockIdx.x;
+    const u32 count = *PieceCount(unit);
     const MsmPiece* pieces = Pieces(unit);
-    for (u64 at = threadIdx.x; at < count; at += blockDim.x) {
+    for (u32 at = threadIdx.x; at < count; at += blockDim.x) {
       const u32 run = pieces[at].run;
       if (run == 0 || run > kShortRun) continue;
       AddToBucket(unit, pieces[at].bucket, SumPieces(unit, at, at + run, 1));
     }
-    for (u64 at = 0; at < count; at += pieces[at].run) {
+    for (u32 at = 0; at < count; at += pieces[at].run) {
       const u32 run = pieces[at].run;
       if (run <= kShortRun) continue;
       const Xyzz<F> own = SumPieces(unit, at + threadIdx.x, at + run, blockDim.x);
