@@ -112,16 +112,32 @@ def build(names: Sequence[str] = ()) -> None:
         known = ", ".join(module.name for module in everything)
         raise DevError(f"cuda: modules are {known}; got {' '.join(names)}")
     sources = cuda_sources.digest()
-    (OUT / "digest").unlink(missing_ok=True)
     stale = [module for module in own if not _is_made(module)]
     if stale:
+        _claim("")
         _make(_install(), stale)
     for path in set(OUT.glob("*.fatbin")) - {module.fatbin for module in everything}:
         path.unlink()
     size = sum(module.fatbin.stat().st_size for module in own)
     say(f"cuda: {len(own)} modules, {size / 1e6:.1f} MB of fatbins in {OUT}")
     if all(_is_made(module) for module in everything):
-        (OUT / "digest").write_text(sources)
+        _claim(sources)
+
+
+def lacking() -> str | None:
+    """The reason why the compilers cannot be had here; None if they are installed."""
+    try:
+        _install()
+    except DevError as error:
+        return f"{' and '.join(WHEELS)} cannot be installed: {error}"
+    return None
+
+
+def _claim(sources: str) -> None:
+    """Say that all fatbins are of these sources, or of none. Builds start anew if this changes."""
+    path = OUT / "digest"
+    if sources != (path.read_text() if path.exists() else ""):
+        path.write_text(sources)
 
 
 def _make(wheels: Path, stale: Sequence[Module]) -> None:

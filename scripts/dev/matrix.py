@@ -1,10 +1,10 @@
-"""Checks of one machine's build elsewhere: under other Pythons, and on another architecture."""
+"""Checks of one machine's build elsewhere: other Pythons, another architecture, GPUs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from scripts.dev import aarch64, aarch64_rust, pythons
+from scripts.dev import aarch64, aarch64_rust, cuda, cuda_shim, pythons
 from scripts.dev.console import DevError, say
 
 REQUIRED = "--required"
@@ -48,8 +48,19 @@ def _aarch64_rust() -> str | None:
     return lacks
 
 
+def _cuda() -> str | None:
+    """Run every CUDA row on this processor; compile the tuned ones as for a GPU."""
+    cuda_shim.check()
+    lacks = cuda.lacking()
+    if lacks is None:
+        cuda.build([module.name for module in cuda.modules() if module.is_tuned])
+        return None
+    return f"tuned kernels are not compiled: {lacks}"
+
+
 PARTS: dict[str, Callable[[], str | None]] = {
     "pythons": _pythons,
     "aarch64": _aarch64,
     "aarch64-rust": _aarch64_rust,
+    "cuda": _cuda,
 }

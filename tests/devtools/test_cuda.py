@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -94,12 +95,25 @@ def test_a_module_is_made_again_if_it_was_refused_or_its_sources_changed(
     cuda.build()
     assert made[2:] == ["two"]
     assert (cuda.OUT / "digest").read_text() == cuda_sources.digest()
+    os.utime(cuda.OUT / "digest", (0, 0))
     cuda.build()
     assert len(made) == 3
+    assert (cuda.OUT / "digest").stat().st_mtime == 0, "cargo would build all again"
     monkeypatch.setattr(cuda, "_OPTIONS", [*cuda._OPTIONS, "--other"])
     cuda.build(["one"])
     assert made[3:] == ["one"]
-    assert not (cuda.OUT / "digest").exists()
+    assert (cuda.OUT / "digest").read_text() == ""
+
+
+def test_compilers_that_cannot_be_installed_are_named_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail() -> Path:
+        raise DevError("`pip` failed")
+
+    monkeypatch.setattr(cuda, "_install", fail)
+    lacks = cuda.lacking()
+    assert lacks == f"{' and '.join(cuda.WHEELS)} cannot be installed: `pip` failed"
 
 
 def test_fatbins_of_modules_that_are_gone_are_removed(made: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""`dev.py matrix`: other Pythons, and kernels and crates for aarch64; lacks are reported."""
+"""`dev.py matrix`: other Pythons, aarch64, CUDA without a GPU; lacks are reported."""
 
 from __future__ import annotations
 
@@ -9,7 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from scripts.dev import aarch64, aarch64_rust, commands, interpreters, matrix, pythons
+from scripts.dev import (
+    aarch64,
+    aarch64_rust,
+    commands,
+    cuda,
+    cuda_shim,
+    interpreters,
+    matrix,
+    pythons,
+)
 from scripts.dev.console import ROOT, DevError
 
 THIS = (sys.version_info[0], sys.version_info[1])
@@ -26,15 +35,31 @@ def test_what_a_part_lacks_is_said_and_required_on_demand(
     monkeypatch.setitem(matrix.PARTS, "pythons", lambda: ran.append("pythons"))
     monkeypatch.setitem(matrix.PARTS, "aarch64", lambda: "no emulator here")
     monkeypatch.setattr(aarch64_rust, "lacking", lambda: "no packages here")
+    monkeypatch.setattr(cuda_shim, "check", lambda: ran.append("cuda rows"))
+    monkeypatch.setattr(cuda, "lacking", lambda: "no wheels here")
     assert matrix.run([]) == 0
     said = capsys.readouterr().out
     assert "aarch64 skipped: no emulator here" in said
     assert "aarch64-rust skipped: no packages here" in said
-    assert ran == ["pythons"]
+    assert "cuda skipped: tuned kernels are not compiled: no wheels here" in said
+    assert ran == ["pythons", "cuda rows"]
     with pytest.raises(DevError, match=r"^aarch64: no emulator here$"):
         matrix.run(["aarch64", "--required"])
-    with pytest.raises(DevError, match="matrix takes pythons, aarch64, aarch64-rust and --req"):
+    with pytest.raises(
+        DevError, match="matrix takes pythons, aarch64, aarch64-rust, cuda and --req"
+    ):
         matrix.run(["riscv"])
+
+
+def test_the_part_of_gpus_runs_all_rows_and_compiles_every_tuned_module(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(cuda_shim, "check", lambda: ran.append("rows"))
+    monkeypatch.setattr(cuda, "lacking", lambda: None)
+    monkeypatch.setattr(cuda, "build", ran.extend)
+    assert matrix.run(["cuda"]) == 0
+    assert ran == ["rows", "driver", "field_ntt", "modular", "msm", "ntt", "rns"]
 
 
 def test_absent_tools_are_named_with_their_packages(
@@ -234,7 +259,7 @@ def test_ci_requires_what_it_could_install() -> None:
     script = (ROOT / ".ci" / "run").read_text()
     assert "\nif has_tools; then required=--required; fi\n" in script
     assert "\npython3 dev.py matrix pythons aarch64 ${required:-}\n" in script
-    assert "\npython3 dev.py matrix aarch64-rust\n" in script
+    assert "\npython3 dev.py matrix aarch64-rust cuda\n" in script
     assert script.rstrip().endswith("python3 dev.py test")
     assert subprocess.run(["bash", "-n", ROOT / ".ci" / "run"], check=False).returncode == 0
     assert "matrix" in [command.name for command in commands.COMMANDS]
