@@ -165,7 +165,10 @@ impl Kernels {
         // SAFETY: the function gives constant data and writes its length.
         let image = unsafe { self.modules.clone()?(name.as_ptr(), &raw mut bytes) };
         match image.is_null() {
-            true => Err("this build has no CUDA kernels: it was made without nvcc".to_owned()),
+            true => Err(
+                "this build has no CUDA kernels; build again after `python3 dev.py cuda`"
+                    .to_owned(),
+            ),
             false => Ok(Image(image)),
         }
     }
@@ -263,6 +266,42 @@ mod tests {
         ];
         let layout: Vec<usize> = layout.iter().map(|&word| word as usize).collect();
         assert_eq!(layout, expected);
+    }
+
+    /// The size of a fatbin as its header says, which `fatbinary` writes: a magic number, 16-bit
+    /// version and size of the header, 64-bit size of the rest.
+    fn size_of_fatbin(bytes: &[u8]) -> Option<u64> {
+        let rest = bytes.strip_prefix(&[0x50, 0xED, 0x55, 0xBA, 1, 0, 16, 0])?;
+        let size = rest.first_chunk().copied().map(u64::from_le_bytes)?;
+        size.checked_add(16)
+    }
+
+    #[test]
+    fn a_build_has_whole_fatbins_of_all_modules_or_none_at_all() {
+        let mut count = 0;
+        // SAFETY: as above.
+        let rows = unsafe { slice(cw_cuda_kernels(&raw mut count), count) };
+        // SAFETY: names are constants.
+        let names = rows.iter().map(|row| unsafe { CStr::from_ptr(row.module) });
+        let names: std::collections::BTreeSet<&CStr> = names.chain([DRIVER]).collect();
+        let fatbin = |name: &&CStr| {
+            let mut bytes = 0;
+            // SAFETY: the function gives constant data, or null and no bytes.
+            unsafe { slice(cw_cuda_module(name.as_ptr(), &raw mut bytes).cast(), bytes) }
+        };
+        let fatbins: Vec<&[u8]> = names.iter().map(fatbin).collect();
+        if fatbins.iter().all(|fatbin| fatbin.is_empty()) {
+            return;
+        }
+        for (name, fatbin) in names.iter().zip(fatbins) {
+            let own = fatbin.len() as u64;
+            assert_eq!(
+                size_of_fatbin(fatbin),
+                Some(own),
+                "module {}",
+                name.to_string_lossy()
+            );
+        }
     }
 
     #[test]
