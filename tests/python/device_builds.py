@@ -18,6 +18,9 @@ PLANTED = ROOT / "tests" / "devices" / "planted.c"
 SHIM = ROOT / "tests" / "devices" / "shim.cpp"
 MISBEHAVING = ROOT / "tests" / "devices" / "misbehaving.c"
 
+LANGUAGES = ("c", "cpp", "python")
+"""Those of the example devices."""
+
 _WARNINGS = ["-Wall", "-Wextra", "-pedantic", "-Werror"]
 _COMPILERS = {
     ".c": ["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L"],
@@ -37,6 +40,18 @@ PLANTED_BUGS = {
 @cache
 def _folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="cloakwork-devices-"))
+
+
+def example(language: str) -> str:
+    """The example device in a language, for `device=`; a library is built."""
+    if language == "python":
+        return f"{PYTHON_EXAMPLE}:MyChip"
+    return str(built({"c": C_EXAMPLE, "cpp": CPP_EXAMPLE}[language], name=f"in{language}"))
+
+
+def example_or_host(language: str) -> str:
+    """The same; the host on a machine that cannot build it."""
+    return example(language) if language == "python" or has_compilers() else "cpu"
 
 
 def has_compilers() -> bool:

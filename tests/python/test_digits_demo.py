@@ -14,6 +14,7 @@ from cloakwork.demo import digits as demo
 from cloakwork.errors import ModelError
 from cloakwork.models import SquareMlp, load_digits, load_digits_model
 from cloakwork.models import digits as digits_module
+from python.device_builds import example_or_host
 from python.fhe_setup import ckks
 from rich.console import Console
 
@@ -166,8 +167,8 @@ def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
     assert report.parameters.security == 128
     assert report.logit_error < 2.0**-report.precision_bits
     assert set(report.seconds) == set(demo.PHASES)
-    transcript = cw.heal.load(report.transcript)
-    assert not transcript.run(verify=True).mismatches
+    transcript, device = cw.heal.load(report.transcript), example_or_host("cpp")
+    assert not transcript.run(verify=True, device=device).mismatches
 
 
 def test_a_report_that_breaks_a_promise_has_not_passed() -> None:

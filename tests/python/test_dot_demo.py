@@ -7,6 +7,7 @@ import numpy as np
 from cloakwork import fhe
 from cloakwork.demo import dot as demo
 from cloakwork.models.cancer import load_cancer
+from python.device_builds import example_or_host
 from python.fhe_setup import ckks
 from rich.console import Console
 from sklearn.datasets import load_breast_cancer
@@ -60,7 +61,8 @@ def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
     assert report.difference < 1e-4
     assert report.measured_bits > report.precision_bits > 12
     assert set(report.seconds) == set(demo.PHASES)
-    assert not cw.heal.load(tmp_path / demo.TRANSCRIPT_NAME).run(verify=True).mismatches
+    transcript, device = cw.heal.load(tmp_path / demo.TRANSCRIPT_NAME), example_or_host("c")
+    assert not transcript.run(verify=True, device=device).mismatches
 
 
 def test_a_report_that_breaks_a_promise_has_not_passed() -> None:

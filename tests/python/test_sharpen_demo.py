@@ -9,6 +9,7 @@ import pytest
 from cloakwork.demo import sharpen as demo
 from cloakwork.demo.png import write_png
 from cloakwork.models.photograph import load_photograph
+from python.device_builds import example_or_host
 from python.fhe_setup import bgv
 from rich.console import Console
 from scipy.ndimage import correlate
@@ -81,7 +82,8 @@ def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
     assert report.pixels == 3 * 256 * 256
     assert report.noise_budget_bits > 0
     assert set(report.seconds) == set(demo.PHASES)
-    assert not cw.heal.load(tmp_path / demo.TRANSCRIPT_NAME).run(verify=True).mismatches
+    transcript, device = cw.heal.load(tmp_path / demo.TRANSCRIPT_NAME), example_or_host("python")
+    assert not transcript.run(verify=True, device=device).mismatches
     before, after = read_png(tmp_path / demo.BEFORE_NAME), read_png(tmp_path / demo.AFTER_NAME)
     np.testing.assert_array_equal(before, load_photograph().pixels)
     # Neighbours differ more than before.

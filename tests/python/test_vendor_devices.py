@@ -26,18 +26,11 @@ def residues(*shape: int) -> np.ndarray:
     return RNG.integers(0, min(BIG), shape)
 
 
-DEVICES = {
-    "c": lambda: str(builds.built(builds.C_EXAMPLE, name="inc")),
-    "cpp": lambda: str(builds.built(builds.CPP_EXAMPLE, name="incpp")),
-    "python": lambda: f"{builds.PYTHON_EXAMPLE}:MyChip",
-}
-
-
-@pytest.fixture(params=DEVICES)
+@pytest.fixture(params=builds.LANGUAGES)
 def device(request: pytest.FixtureRequest) -> str:
     if request.param != "python" and not builds.has_compilers():
         pytest.skip("no compiler for drivers")
-    return DEVICES[request.param]()
+    return builds.example(request.param)
 
 
 def equal_on(device: str, function: object, *given: object) -> cw.programs.report.Report:
@@ -139,7 +132,7 @@ def test_every_op_is_that_of_the_host_whatever_strides_and_signs(device: str, ca
 
 @needs_compilers
 def test_the_device_in_cpp_has_every_op_of_heal_and_none_runs_on_the_host() -> None:
-    device = DEVICES["cpp"]()
+    device = builds.example("cpp")
     for name in ("ntt", "intt", "modmul_axis_sum", "axis_modsum", "g_decomp_full_q", "modmul"):
         function, *arrays = CALLS[name]
         report = equal_on(device, function, *(cw.asarray(array) for array in arrays))
