@@ -28,7 +28,7 @@ INSTANCES = [
     (errors.DeviceError("tpu", ["cpu"]), "unknown device 'tpu'; available: cpu"),
     (
         errors.DeviceError("cuda:0", ["cpu"]),
-        "unknown device 'cuda:0'; GPUs run programs: pass device to run; available: cpu",
+        "unknown device 'cuda:0'; available: cpu",
     ),
     (
         errors.DeviceError("cuda:0", ["cpu"], "no NVIDIA driver"),
