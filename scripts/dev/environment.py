@@ -90,10 +90,18 @@ def _build_inputs() -> Iterator[bytes]:
     yield sys.version.encode()
     for name in _BUILD_VARIABLES:
         yield f"{name}={os.environ.get(name, '')}".encode()
-    yield _FATBINS.read_bytes() if _FATBINS.exists() else b""
+    yield from _fatbins()
     for path in sorted(_source_files()):
         yield str(path.relative_to(ROOT)).encode()
         yield path.read_bytes()
+
+
+def _fatbins() -> Iterator[bytes]:
+    """Yield what the CUDA kernels are made from, if builds embed them."""
+    sources = _FATBINS.read_bytes() if _FATBINS.exists() else b""
+    yield sources
+    if sources:
+        yield from (path.read_bytes() for path in sorted(_FATBINS.parent.glob("*.digest")))
 
 
 def _source_files() -> Iterator[Path]:

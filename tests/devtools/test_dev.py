@@ -249,6 +249,23 @@ def test_the_build_s_digest_sees_names_bytes_and_flags(
     assert len(set(seen)) == len(seen)
 
 
+def test_the_build_s_digest_sees_cuda_kernels_only_if_builds_embed_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claim, module = tmp_path / "digest", tmp_path / "ntt.digest"
+    monkeypatch.setattr(environment, "_FATBINS", claim)
+
+    def seen() -> list[bytes]:
+        return list(environment._fatbins())
+
+    absent = seen()
+    claim.write_text("")
+    module.write_text("of some options")
+    assert seen() == absent
+    claim.write_text("of all sources")
+    assert seen() == [b"of all sources", b"of some options"]
+
+
 def test_tools_run_inside_the_environment_whatever_the_shell_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
