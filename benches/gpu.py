@@ -284,15 +284,21 @@ def main(words: Sequence[str]) -> int:
         make = special.get(name)
         row = make(asked.device, asked.small) if make else None
         rows.append(row or of_case(CASES[name], asked.device, asked.small))
-        show(rows[-1])
+        show(rows[-1], asked.small)
     if asked.json:
         found = [asdict(row) | {"is_reached": row.is_reached} for row in rows]
         asked.json.write_text(json.dumps({"device": asked.device, "rows": found}, indent=2))
     return int(any(row.wrong for row in rows))
 
 
-def show(row: Row) -> None:
-    """One line: the figure, the one that was asked for, what is wrong."""
+def show(row: Row, small: bool) -> None:
+    """One line: the figure, the one that was asked for, what is wrong.
+
+    Small sizes have no figure: nothing was asked of them.
+    """
+    if small:
+        print(f"{row.name:<46} at a small size: {row.wrong or 'the right result'}", flush=True)
+        return
     bound = f"asked {'>=' if row.more_is_better else '<='} {row.asked:g} {row.unit}"
     state = row.wrong or ("reached" if row.is_reached else "not reached")
     print(f"{row.name:<46} {row.value:10.3f} {row.unit:<3} {bound:<18} {state}", flush=True)

@@ -78,6 +78,9 @@ def test_the_benchmarks_give_right_results_on_a_device(tmp_path: Path) -> None:
         command, cwd=ROOT / "benches", capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stdout + done.stderr
+    # Figures of small sizes would be read as those of the sizes that the names give.
+    assert done.stdout.count("at a small size: the right result\n") == len(names)
+    assert "asked" not in done.stdout
     rows = json.loads(out.read_text())["rows"]
     assert len(rows) == len(names)
     assert [row["wrong"] for row in rows] == [""] * len(names)
