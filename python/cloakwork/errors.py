@@ -334,7 +334,8 @@ class DeviceError(CloakworkError, LookupError):
         self.device, self.available, self.reason = device, list(available), reason
 
     def __str__(self) -> str:
-        reason = f"; {self.reason}" if self.reason else ""
+        named = 'GPUs are devices: x.to("cuda:0"), run(device="cuda:0")' if self.is_gpu else ""
+        reason = "".join(f"; {text}" for text in [self.reason or named] if text)
         listed = ", ".join(self.available)
         return f"unknown device {self.device!r}{reason}; available: {listed}"
 

@@ -28,7 +28,8 @@ INSTANCES = [
     (errors.DeviceError("tpu", ["cpu"]), "unknown device 'tpu'; available: cpu"),
     (
         errors.DeviceError("cuda:0", ["cpu"]),
-        "unknown device 'cuda:0'; available: cpu",
+        "unknown device 'cuda:0'; GPUs are devices: x.to(\"cuda:0\"), "
+        'run(device="cuda:0"); available: cpu',
     ),
     (
         errors.DeviceError("cuda:0", ["cpu"], "no NVIDIA driver"),
