@@ -112,13 +112,16 @@ def listed(environment: Mapping[str, str], *options: str) -> str:
 
 def test_a_build_gives_the_driver_its_own_kernels_or_says_that_it_has_none() -> None:
     told = said("print(reason())", variables(kernels=False))
-    own = json.loads(listed(variables(kernels=False), "--json"))[0]["drivers"]
+    found = json.loads(listed(variables(kernels=False), "--json"))[0]
+    own = found["drivers"]
     if own:  # built after `dev.py cuda`; the made-up driver refuses machine code of GPUs
         (replaced,) = json.loads(listed(variables(), "--json"))[0]["drivers"]
         assert set(own[0]["kernels"]) == set(replaced["kernels"])
         assert "cannot load this build's kernels for compute capability 9.0" in told
     else:
-        assert "this build has no CUDA kernels; build again after `python3 dev.py cuda`" in told
+        reason = "this build has no CUDA kernels; build again after `python3 dev.py cuda`"
+        assert reason in told
+        assert found["machine"]["gpu_reason"] == reason
 
 
 def test_gpus_are_listed_with_their_kernels_or_the_reason_why_they_are_not() -> None:

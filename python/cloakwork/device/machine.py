@@ -104,5 +104,8 @@ def machine_with_cuda() -> Machine:
 
     A process that forks afterwards has no CUDA in its children.
     """
-    facts, reason = machine(), _core.cuda_reason(0)
-    return replace(facts, gpu_reason="" if reason is None else facts.gpu_reason or reason)
+    facts, reason = machine(), _core.cuda_reason(0) or ""
+    # Where libcuda is absent, the library that lists GPUs may know more; else CUDA itself does.
+    if reason.startswith("no NVIDIA driver: "):
+        reason = facts.gpu_reason
+    return replace(facts, gpu_reason=reason)
