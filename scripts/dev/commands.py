@@ -203,6 +203,7 @@ def wheel(args: Args) -> int:
     """Build the wheel with full optimisation into dist/, for glibc 2.28 and newer."""
     ensure_environment()
     require_all()
+    say(f"the wheel is built {kernels.what_builds_hold()}")
     dist = ROOT / "dist"
     link = glibc.link_arguments()
     maturin: Words = [VENV / "bin" / "maturin", "build", "--release", "--out", dist, *args]

@@ -133,6 +133,15 @@ def lacking() -> str | None:
     return None
 
 
+def what_builds_hold() -> str:
+    """Whether builds embed fatbins: those of these sources. One line for the developer."""
+    claim = OUT / "digest"
+    if claim.exists() and claim.read_text() == cuda_sources.digest():
+        size = sum(path.stat().st_size for path in OUT.glob("*.fatbin"))
+        return f"with CUDA kernels, {size / 1e6:.1f} MB"
+    return "without CUDA kernels: `dev.py cuda` makes them"
+
+
 def _claim(sources: str) -> None:
     """Say that all fatbins are of these sources, or of none. Builds start anew if this changes."""
     path = OUT / "digest"

@@ -94,6 +94,7 @@ def test_a_module_is_made_again_if_it_was_refused_or_its_sources_changed(
     assert not (cuda.OUT / "digest").exists()
     cuda.build()
     assert made[2:] == ["two"]
+    assert cuda.what_builds_hold() == "with CUDA kernels, 0.0 MB"
     assert (cuda.OUT / "digest").read_text() == cuda_sources.digest()
     os.utime(cuda.OUT / "digest", (0, 0))
     cuda.build()
@@ -103,6 +104,7 @@ def test_a_module_is_made_again_if_it_was_refused_or_its_sources_changed(
     cuda.build(["one"])
     assert made[3:] == ["one"]
     assert (cuda.OUT / "digest").read_text() == ""
+    assert cuda.what_builds_hold() == "without CUDA kernels: `dev.py cuda` makes them"
 
 
 def test_compilers_that_cannot_be_installed_are_named_with_the_reason(
