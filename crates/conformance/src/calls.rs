@@ -173,13 +173,17 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Whether later steps may use it: claimed sizes could exceed limits.
-    fn is_small(&self, style: &Style) -> bool {
+    fn elements(&self) -> u64 {
         let shape = match self {
             Self::View(view) => &view.shape,
             Self::New(ty) | Self::Write(ty) => &ty.shape,
         };
-        shape.elements() <= style.largest()
+        shape.elements()
+    }
+
+    /// Whether later steps may use it: claimed sizes could exceed limits.
+    fn is_small(&self, style: &Style) -> bool {
+        self.elements() <= style.largest()
     }
 }
 
@@ -189,6 +193,22 @@ pub(crate) struct Found {
     pub form: &'static Form,
     pub picks: Vec<Pick>,
     pub outcome: Outcome,
+}
+
+impl Found {
+    /// Elements of the result.
+    pub fn elements(&self) -> u64 {
+        self.outcome.elements()
+    }
+
+    /// Elements of the largest tensor that is uploaded for it.
+    pub fn largest_operand(&self) -> Option<u64> {
+        let sizes = self.picks.iter().filter_map(|pick| match pick {
+            Pick::Fresh(data) => Some(data.view().shape.elements()),
+            _ => None,
+        });
+        sizes.max()
+    }
 }
 
 /// Searches arguments for an op among the existing tensors.

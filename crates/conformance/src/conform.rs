@@ -2,8 +2,9 @@
 //!
 //! Calls follow from declarations and a seed. Each round tries every op once in a style: small
 //! tensors, edge values, strides, then sizes around the widths of vectors and tiles. An op counts
-//! as claimed once a plan launches one of the device's kernels for it. Random programs of many
-//! steps follow, whose order only waits and segments keep.
+//! as claimed once a plan launches one of the device's kernels for it. After the first rounds each
+//! kernel is launched at every size of a list. Random programs of many steps follow, whose order
+//! only waits and segments keep.
 
 use crate::Inputs;
 use crate::calls::Style;
@@ -13,6 +14,7 @@ use crate::inputs::inputs;
 use crate::rows::Rows;
 use crate::shrink::shrunk;
 use crate::side::{Refused, Side};
+use crate::sizes::Sizes;
 use crate::source::Source;
 use crate::speed::{self, Speed};
 use cloakwork_ir::{DType, Device};
@@ -104,6 +106,8 @@ pub struct Conformance {
     pub unreached: Vec<String>,
     /// Kernels that are never chosen, as others for the same types are preferred.
     pub shadowed: Vec<String>,
+    /// At how many sizes the kernels were tried.
+    pub sizes: Sizes,
     /// Random programs that ran, and their first failure.
     pub programs: u64,
     /// Results in these.
@@ -173,7 +177,7 @@ impl OpHeld {
     }
 
     /// Whether some call of it launched a kernel of a name.
-    fn names(&self, kernel: &str) -> bool {
+    pub(crate) fn names(&self, kernel: &str) -> bool {
         let mut symbols = self.kernels.keys();
         symbols.any(|symbol| {
             symbol
@@ -182,7 +186,7 @@ impl OpHeld {
         })
     }
 
-    fn add(&mut self, held: Held) {
+    pub(crate) fn add(&mut self, held: Held) {
         if held.kernels.is_empty() {
             return;
         }
@@ -197,13 +201,13 @@ impl OpHeld {
     }
 }
 
-struct Run<'a, 'b> {
-    trying: &'a mut Trying<'b>,
+pub(crate) struct Run<'a, 'b> {
+    pub(crate) trying: &'a mut Trying<'b>,
     dtypes: Vec<DType>,
-    rows: Rows,
-    ops: Vec<OpHeld>,
-    found: Conformance,
-    begun: Instant,
+    pub(crate) rows: Rows,
+    pub(crate) ops: Vec<OpHeld>,
+    pub(crate) found: Conformance,
+    pub(crate) begun: Instant,
     cases: u64,
     round: usize,
 }
@@ -236,6 +240,7 @@ impl Run<'_, '_> {
             }
             if round + 1 == PROBES {
                 self.reach()?;
+                self.every_size()?;
             }
             self.programs()?;
             self.found.rounds = round + 1;
@@ -281,7 +286,7 @@ impl Run<'_, '_> {
     }
 
     /// Says how far it is.
-    fn go_on(&mut self, op: Option<&'static str>) -> Result<(), Refused> {
+    pub(crate) fn go_on(&mut self, op: Option<&'static str>) -> Result<(), Refused> {
         let progress = Progress {
             round: (self.round, self.trying.rounds),
             cases: self.cases,
@@ -294,7 +299,7 @@ impl Run<'_, '_> {
         }
     }
 
-    fn seed(&self, number: u64) -> u64 {
+    pub(crate) fn seed(&self, number: u64) -> u64 {
         let mut source = Source::from_seed(self.trying.seed ^ ((self.round as u64) << 32 | number));
         source.word()
     }
@@ -373,7 +378,7 @@ impl Run<'_, '_> {
         Ok(held)
     }
 
-    fn held(
+    pub(crate) fn held(
         &mut self,
         verified: &Arc<Verified>,
         given: &Inputs,
@@ -389,7 +394,7 @@ impl Run<'_, '_> {
     }
 
     /// The same failure in a call as small as possible.
-    fn smallest(&mut self, failure: Failure) -> Result<Failure, Refused> {
+    pub(crate) fn smallest(&mut self, failure: Failure) -> Result<Failure, Refused> {
         let program = failure.difference.program.clone();
         let mut smallest = failure;
         let repeat = match smallest.difference.wrong_runs < smallest.difference.runs {
@@ -414,11 +419,9 @@ impl Run<'_, '_> {
         let Some(found) = found else {
             return Ok(smallest);
         };
-        let step = smallest.difference.step;
         smallest = Failure {
             difference: crate::Difference {
                 program,
-                step,
                 segment: None,
                 ..found.difference
             },
@@ -498,6 +501,6 @@ fn names_no_device(verified: &Verified) -> bool {
 }
 
 /// The meaning of a generated program; none if it has errors.
-fn verified(program: cloakwork_ir::Program) -> Option<Arc<Verified>> {
+pub(crate) fn verified(program: cloakwork_ir::Program) -> Option<Arc<Verified>> {
     verify(Arc::new(program)).verified.map(Arc::new)
 }

@@ -8,6 +8,7 @@ use cloakwork_ir::{
 };
 use cloakwork_ops::{ALL, Aliasing, Body, Code, Family, OpDef, ParamKind};
 use cloakwork_verify::verify;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A well-typed program: any op, any spelling of its generation, views, writes through them, frees,
@@ -107,6 +108,43 @@ pub fn generate_styled(
     generator.builder.program
 }
 
+/// A program with calls of this op on new tensors whose largest has one of these sizes, and for
+/// each call its size and step.
+pub(crate) fn generate_sizes(
+    source: &mut Source,
+    def: &'static OpDef,
+    style: Style<'_>,
+    sizes: &BTreeSet<u64>,
+) -> (Program, Vec<(u64, u32)>) {
+    let mut generator = Generator {
+        source,
+        builder: Builder::new(),
+        tensors: Vec::new(),
+        storages: 0,
+        outputs: 0,
+        style,
+    };
+    let mut calls = Vec::new();
+    for &size in sizes {
+        generator.style.size = Some(size);
+        for large in [Large::Result, Large::Operand] {
+            calls.extend(generator.sized(def, large).map(|step| (size, step)));
+        }
+    }
+    (generator.builder.program, calls)
+}
+
+/// The tensor of a call that has the wanted size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Large {
+    Result,
+    /// The result has another.
+    Operand,
+}
+
+/// Calls that are searched for one of a size.
+const SIZED_ATTEMPTS: usize = 4;
+
 struct Generator<'a, 'b> {
     style: Style<'a>,
     source: &'a mut Source<'b>,
@@ -128,21 +166,46 @@ impl Generator<'_, '_> {
             Body::Upload => self.input(),
             Body::Download => self.download(),
             _ => {
-                let generation = self.builder.program.generation;
-                let (tensors, source) = (&self.tensors, &mut *self.source);
-                let style = self.style;
-                let found = Search {
-                    tensors,
-                    source,
-                    generation,
-                    style,
-                }
-                .find(def);
-                if let Some(found) = found {
+                if let Some(found) = self.find(def) {
                     self.call_if_forms_fit(found);
                 }
             }
         }
+    }
+
+    fn find(&mut self, def: &'static OpDef) -> Option<Found> {
+        let mut search = Search {
+            tensors: &self.tensors,
+            source: &mut *self.source,
+            generation: self.builder.program.generation,
+            style: self.style,
+        };
+        search.find(def)
+    }
+
+    /// Adds a call with a tensor of the style's size, on new tensors; its step.
+    fn sized(&mut self, def: &'static OpDef, large: Large) -> Option<u32> {
+        let size = self.style.size?;
+        for _ in 0..SIZED_ATTEMPTS {
+            self.tensors.clear();
+            let Some(found) = self.find(def) else {
+                continue;
+            };
+            let largest = match (found.elements() == size, large) {
+                (is_result, Large::Result) => is_result.then_some(size),
+                (true, Large::Operand) => None,
+                (false, Large::Operand) => found.largest_operand(),
+            };
+            let before = self.builder.program.steps.len();
+            if largest == Some(size) {
+                self.call_if_forms_fit(found);
+            }
+            let steps = self.builder.program.steps.len();
+            if steps > before {
+                return Some(steps as u32 - 1);
+            }
+        }
+        None
     }
 
     fn input(&mut self) {

@@ -3,7 +3,7 @@
 
 mod planted;
 
-use cloakwork_conformance::{Conformance, Shows, Side, Trying, conform, ops_held};
+use cloakwork_conformance::{Conformance, Shows, Side, Trying, conform, ops_held, sizes};
 use cloakwork_devices::{Capabilities, Costs, Drivers};
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
@@ -11,6 +11,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 fn tried(drivers: Drivers, ops: &[&str], rounds: usize) -> Conformance {
+    tried_from(7, drivers, ops, rounds)
+}
+
+fn tried_from(seed: u64, drivers: Drivers, ops: &[&str], rounds: usize) -> Conformance {
     let device = Side {
         drivers,
         ..Side::new(Device::Sim(0), best_isa())
@@ -18,7 +22,7 @@ fn tried(drivers: Drivers, ops: &[&str], rounds: usize) -> Conformance {
     let mut trying = Trying {
         device,
         host: Side::new(Device::Cpu, best_isa()),
-        seed: 7,
+        seed,
         ops: ops.iter().map(|&op| op.to_owned()).collect(),
         rounds,
         budget: Duration::from_secs(60),
@@ -110,6 +114,51 @@ fn one_wrong_element_at_one_size_is_shown_by_a_call_of_that_size() {
     let (shows, program) = failure(planted::wrong_element(), "modmul", 5);
     assert_eq!(shows, Shows::Alone);
     assert!(program.contains("1000]"), "{program}");
+}
+
+#[test]
+fn one_wrong_element_at_one_size_is_found_whatever_the_seed() {
+    let planted: [(i64, fn() -> Drivers); 5] = [
+        (1, planted::wrong_at::<1>),
+        (29, planted::wrong_at::<29>),
+        (64, planted::wrong_at::<64>),
+        (257, planted::wrong_at::<257>),
+        (4096, planted::wrong_at::<4096>),
+    ];
+    for seed in 0..10 {
+        let (size, drivers) = planted[seed as usize % planted.len()];
+        let found = tried_from(seed, drivers(), &["modmul"], 3);
+        let failure = found.ops[0].failure.as_ref();
+        let failure = failure.unwrap_or_else(|| panic!("seed {seed}: nothing at {size}"));
+        let program = text::print(&failure.difference.program);
+        assert!(
+            size == 1 || program.contains(&format!("{size}]")),
+            "{program}"
+        );
+    }
+}
+
+#[test]
+fn every_kernel_of_elements_is_tried_at_every_size() {
+    let found = tried(
+        Drivers::default(),
+        &["modmul", "modsum", "sum", "g_decomp"],
+        3,
+    );
+    let whole = |kernel: &str| {
+        let mut sizes = found.sizes.iter();
+        sizes.any(|(symbol, sized)| symbol.starts_with(kernel) && sized.tried == sized.of)
+    };
+    for kernel in [
+        "modmul_i64",
+        "modmul_i32",
+        "modsum_i64",
+        "modsum_i32",
+        "sum_i64",
+    ] {
+        assert!(whole(kernel), "{kernel}: {:?}", found.sizes);
+    }
+    assert_eq!(sizes().count(), sizes().collect::<BTreeSet<u64>>().len());
 }
 
 #[test]

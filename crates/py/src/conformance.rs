@@ -9,7 +9,7 @@ use crate::tensor::{self, Inner};
 use cloakwork_conformance as conformance;
 use cloakwork_conformance::{
     Comparing, Comparison, Conformance, Difference, Failure, OpHeld, Place, Reference, Refused,
-    Shows, Side, Speed, Trying,
+    Shows, Side, Sized, Speed, Trying,
 };
 use cloakwork_devices::Drivers;
 use cloakwork_ir::{HostSlot, text};
@@ -267,12 +267,18 @@ fn of_op(op: &OpHeld) -> Value {
     })
 }
 
+fn of_sizes((kernel, sized): (&&str, &Sized)) -> (String, Value) {
+    let Sized { tried, of } = sized;
+    ((*kernel).to_owned(), json!({ "tried": tried, "of": of }))
+}
+
 fn of_conformance(found: &Conformance) -> Value {
     json!({
         "ops": found.ops.iter().map(of_op).collect::<Vec<_>>(),
         "unclaimed": found.unclaimed,
         "unreached": found.unreached,
         "shadowed": found.shadowed,
+        "sizes": found.sizes.iter().map(of_sizes).collect::<serde_json::Map<_, _>>(),
         "programs": found.programs,
         "program_steps": found.program_steps,
         "program_failure": found.program_failure.as_ref().map(of_failure),

@@ -100,6 +100,8 @@ def _show(report: Report, out: Console) -> None:
     _say_names("kernels that no call reached", report.unreached, out)
     _say_names("kernels that are never chosen, as others are preferred", report.shadowed, out)
     _say_names("ops of which no call ran on the device", report.unclaimed, out)
+    partly = [f"{name} {n} of {of}" for name, (n, of) in report.sizes.items() if n < of]
+    _say_names("kernels that were not tried at every size", tuple(partly), out)
     if report.is_cut:
         text = f"the time was over after {count(report.rounds, 'complete round')}"
         out.print(text, markup=False)

@@ -95,6 +95,7 @@ class Report:
     unclaimed   ops of which no call ran on the device
     unreached   the device's kernels that no call reached
     shadowed    its kernels that are never chosen: others for the same types are preferred
+    sizes       by kernel: at how many sizes of docs/conformance.md it was tried, and of how many
     rounds      completed; `is_cut` says that the time was over before the last one
     """
 
@@ -107,6 +108,7 @@ class Report:
     unclaimed: tuple[str, ...]
     unreached: tuple[str, ...]
     shadowed: tuple[str, ...]
+    sizes: Mapping[str, tuple[int, int]]
     rounds: int
     is_cut: bool
     _facts: dict[str, Any]
@@ -228,6 +230,7 @@ def _report(device: str, seed: int, facts: dict[str, Any]) -> Report:
         unclaimed=tuple(facts["unclaimed"]),
         unreached=tuple(facts["unreached"]),
         shadowed=tuple(facts["shadowed"]),
+        sizes={kernel: (row["tried"], row["of"]) for kernel, row in facts["sizes"].items()},
         rounds=facts["rounds"],
         is_cut=facts["is_cut"],
         _facts=facts,

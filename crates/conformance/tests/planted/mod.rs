@@ -52,7 +52,12 @@ fn is_of(row: u32, kernel: &str) -> bool {
 
 /// One element of products of 1000 elements is wrong.
 pub fn wrong_element() -> Drivers {
-    unsafe extern "C" fn launch(
+    wrong_at::<1000>()
+}
+
+/// One element of products of so many elements is wrong, about in the middle.
+pub fn wrong_at<const SIZE: i64>() -> Drivers {
+    unsafe extern "C" fn launch<const SIZE: i64>(
         queue: Opaque,
         row: u32,
         launch: *const RawLaunch,
@@ -62,12 +67,14 @@ pub fn wrong_element() -> Drivers {
         // SAFETY: the engine's arguments, passed on; the element is one of the result.
         unsafe {
             let done = (inner().launch)(queue, row, launch, params, units);
-            match is_of(row, "modmul") && dims(&*launch).iter().product::<i64>() == 1000 {
-                true => spoil(queue, &*launch, 511),
+            let is_wide = kernels()[row as usize].symbol.starts_with("modmul_i64");
+            match is_wide && dims(&*launch).iter().product::<i64>() == SIZE {
+                true => spoil(queue, &*launch, SIZE as usize * 511 / 1000),
                 false => done,
             }
         }
     }
+    let launch = launch::<SIZE>;
     with(RawFunctions { launch, ..*inner() })
 }
 
