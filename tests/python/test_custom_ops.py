@@ -78,7 +78,8 @@ def test_a_file_of_declarations_is_enough_to_run_elsewhere(tmp_path: Path) -> No
     assert subprocess.run(command, env=listed, check=False, capture_output=True).returncode == 0
     unknown = subprocess.run(command, check=False, capture_output=True, text=True)
     assert unknown.returncode == 2
-    assert "expected the name of an op, got `cube`" in unknown.stderr
+    assert "expected the name of an op, got `cube`; a vendor's op is known once" in unknown.stderr
+    assert "CLOAKWORK_DRIVERS names its driver" in unknown.stderr
 
 
 def test_a_bad_declaration_names_its_line(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ pub use joined::Joined;
 pub use launch::{
     COPY_KERNEL, Extents, FILL_KERNEL, Launch, LaunchInput, LaunchOperand, Launches, Source,
 };
-pub use list::{ALL, FormError, find, find_form};
+pub use list::{ALL, FormError, VENDORS_OP, find, find_form};
 pub use op::{
     Access, Aliasing, Body, BytesFn, Effect, ExpandBody, Family, Form, KernelBody, Law, OpDef,
     Origin, OutRule, Param, ParamKind, Viewed,

@@ -213,8 +213,15 @@ pub enum FormError {
     },
 }
 
+/// What to do about a name that is near no op's.
+pub const VENDORS_OP: &str = "a vendor's op is known once CLOAKWORK_DRIVERS names its driver \
+                              (libmychip.so) or its declarations (libmychip.toml)";
+
 fn advice(suggestion: Option<&str>) -> String {
-    suggestion.map_or_else(String::new, |name| format!("; did you mean `{name}`?"))
+    match suggestion {
+        Some(name) => format!("; did you mean `{name}`?"),
+        None => format!("; {VENDORS_OP}"),
+    }
 }
 
 fn list(forms: &[&[&str]]) -> String {

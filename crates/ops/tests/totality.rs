@@ -8,7 +8,8 @@
 
 use cloakwork_ir::Generation;
 use cloakwork_ops::{
-    ALL, Body, ContentCheck, Effect, Family, Origin, OutRule, ParamKind, Reference, find, find_form,
+    ALL, Body, ContentCheck, Effect, Family, Origin, OutRule, ParamKind, Reference, VENDORS_OP,
+    find, find_form,
 };
 use std::collections::HashSet;
 
@@ -332,8 +333,9 @@ fn wrong_names_and_counts_say_what_would_be_right() {
     );
     assert_eq!(
         message("completely_else", 1),
-        "unknown op `completely_else`"
+        format!("unknown op `completely_else`; {VENDORS_OP}")
     );
+    assert!(VENDORS_OP.contains("CLOAKWORK_DRIVERS"));
     assert_eq!(message("ntt", 3), "`ntt` takes 10 or 11 arguments, got 3");
 }
 

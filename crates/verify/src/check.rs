@@ -12,7 +12,7 @@ use crate::{Action, Call, MAX_FINDINGS, Mistake, StorageId, ValueId, Verificatio
 use cloakwork_ir::{
     Arg, Finding, HostId, Op, Program, Severity, Step, Symbol, Text, Type, View, shortened,
 };
-use cloakwork_ops::{Code, FormError};
+use cloakwork_ops::{Code, FormError, VENDORS_OP};
 use cloakwork_process::Once;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::OnceCell;
@@ -260,10 +260,10 @@ impl<'p> Checker<'p> {
     fn unknown_form(&mut self, op: &Op, error: FormError) {
         let issue = match error {
             FormError::Unknown { name, suggestion } => {
-                let hint = suggestion.map(|known| format!("did you mean `{known}`?"));
+                let near = suggestion.map(|known| format!("did you mean `{known}`?"));
                 let name = shortened(&name);
                 Issue::error("unknown-op", "the name of an op", format!("`{name}`"))
-                    .hint(hint.unwrap_or_default())
+                    .hint(near.unwrap_or_else(|| VENDORS_OP.to_owned()))
             }
             FormError::Count { forms, got, .. } => {
                 let counts: Vec<String> = forms.iter().map(|args| args.len().to_string()).collect();
