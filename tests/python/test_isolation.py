@@ -371,3 +371,35 @@ def test_a_crash_while_a_device_is_held_to_references_is_a_finding(
     orders.write_text("")
     found = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
     assert found.returncode == 0, found.stdout + found.stderr
+
+
+OWN_OPS = """
+#include <stdio.h>
+#include <stdlib.h>
+const char* cw_driver_ops(void) {
+  puts("a line of the library");
+  if (getenv("CLOAKWORK_TEST_NO_OPS") != NULL) abort();
+  return "[[op]]\\nname = \\"isolated_twice\\"\\ndoc = \\"out = a * 2\\"\\n"
+         "operands = [{ name = \\"a\\", dtypes = [\\"i64\\"] }]\\n"
+         "result = { dtype = \\"a\\" }\\n"
+         "expansion = \\"%out = add %a, %a, %out\\"\\n";
+}
+"""
+
+
+def test_the_ops_that_an_isolated_library_declares_are_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "ops.c"
+    example = Path(__file__).parents[2] / "examples" / "devices" / "c" / "mychip.c"
+    source.write_text(example.read_text().replace("mychip", "ownops") + OWN_OPS)
+    library = tmp_path / "libownops.so"
+    command = ["cc", "-shared", "-fPIC", f"-I{include_dir()}", str(source), "-o", str(library)]
+    subprocess.run(command, check=True)
+    monkeypatch.setenv("CLOAKWORK_TEST_NO_OPS", "1")
+    with pytest.raises(DriverError, match=r"reads its declarations .* ended by SIGABRT"):
+        load_driver(library, isolate=True)
+    monkeypatch.delenv("CLOAKWORK_TEST_NO_OPS")
+    assert load_driver(library, isolate=True).isolated
+    twice = cw.ops.isolated_twice(cw.asarray(A))
+    np.testing.assert_array_equal(np.asarray(twice), 2 * A)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from cloakwork import ops
 from cloakwork.cli import main
+from cloakwork.device.drivers import split_names
 from cloakwork.device.signatures import SIGNATURES
 from cloakwork.errors import CloakworkError
 from python.fhe_setup import ckks, unit_slots
@@ -166,6 +167,22 @@ def test_a_transcript_runs_with_what_the_device_lacks_on_the_host(
     device: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["run", str(cw.heal.sample()), "--verify", "--device", device]) == 0
+    assert "all as expected" in capsys.readouterr().out
+
+
+@needs_compilers
+def test_a_comma_in_the_path_of_a_file_is_part_of_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "a,b"
+    folder.mkdir()
+    library = folder / "libcomma.so"
+    library.write_bytes(builds.built(builds.C_EXAMPLE, name="comma").read_bytes())
+    assert split_names(f"{library}:0,sim:1") == [f"{library}:0", "sim:1"]
+    assert split_names("sim:0, sim:1") == ["sim:0", "sim:1"]
+    a = cw.asarray(residues(4))
+    equal_on(str(library), lambda a: ops.modsum(a, a, 97), a)
+    assert main(["run", str(cw.heal.sample()), "--verify", "--device", f"{library}:0"]) == 0
     assert "all as expected" in capsys.readouterr().out
 
 

@@ -67,7 +67,7 @@ pub struct Place {
 impl Place {
     /// The devices of names with commas between: "sim:0,sim:1".
     pub fn named(names: &str) -> PyResult<Self> {
-        let devices = names.split(',').map(|name| named(name.trim()));
+        let devices = split(names)?.into_iter().map(|name| named(name.trim()));
         let devices = devices.collect::<PyResult<Vec<Device>>>()?;
         let driver = |device: &Device| Drivers::default().of(*device).0.name();
         let (device, peers) = devices.split_first().map_or_else(
@@ -83,6 +83,17 @@ impl Place {
         }
         Ok(Self { device, peers })
     }
+}
+
+/// The names between commas; Python knows which files have commas in their paths.
+fn split(names: &str) -> PyResult<Vec<String>> {
+    if !names.contains(',') {
+        return Ok(vec![names.to_owned()]);
+    }
+    Python::attach(|py| {
+        let module = py.import("cloakwork.device.drivers")?;
+        module.getattr("split_names")?.call1((names,))?.extract()
+    })
 }
 
 /// The device of a name, if its driver has it.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from cloakwork.device.drivers import isolated, place_name
+from cloakwork.device.drivers import isolated, place_name, split_names
 
 
 class Command(TyperCommand):
@@ -72,5 +72,5 @@ def placed(device: str, isolate: bool, timeout: float | None) -> str:
     The driver runs in a process of its own if that is wanted.
     """
     if isolate or timeout is not None:
-        return ",".join(isolated(name, timeout) for name in device.split(","))
+        return ",".join(isolated(name, timeout) for name in split_names(device))
     return place_name(device)

@@ -40,13 +40,9 @@ def load_ops(file: str | os.PathLike[str]) -> list[str]:
     return _core.declare_ops(files.read(name).decode(), name)
 
 
-def load_ops_of(library: str, *, isolated: bool) -> None:
-    """Make the ops known that a driver's library declares in a file beside it, or itself.
-
-    The library's own declarations are not read if it is isolated: its code does not run here.
-    """
+def load_ops_of(library: str, own: str | None) -> None:
+    """Make the ops known that a driver's library declares itself, and those in a file beside it."""
     name = library
-    own = None if isolated else _core.driver_ops(name)
     if own is not None:
         _core.declare_ops(own, f"{name} (cw_driver_ops)")
     beside = Path(name).with_suffix(".toml")

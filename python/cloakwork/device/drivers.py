@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 from cloakwork import _core
 from cloakwork.device import custom
-from cloakwork.errors import ParamError
+from cloakwork.errors import DriverError, ParamError
 from cloakwork.lazy import public
 
 _VARIABLE = "CLOAKWORK_DRIVERS"
@@ -53,11 +56,10 @@ def load_driver(
              cannot be stopped.
 
     Its devices can be named in this process from now on, and the ops that it declares itself or
-    in a file of its name beside it (libmychip.toml) are known (docs/custom-ops.md); of an isolated
-    one only the file is read.  A library that is loaded already gives the same driver, with the
-    timeout that is given now; none is unloaded.  DriverError says what is wrong with a file that is
-    no library, has no such symbol, or a table of another version, whose name is taken, or that is
-    loaded in this process and is to be isolated.
+    in a file of its name beside it (libmychip.toml) are known (docs/custom-ops.md).  A library that
+    is loaded already gives the same driver, with the timeout that is given now; none is unloaded.
+    DriverError says what is wrong with a file that is no library, has no such symbol, or a table of
+    another version, whose name is taken, or that is loaded in this process and is to be isolated.
 
     >>> from cloakwork.device import load_driver
     >>> load_driver("./nothing.so")
@@ -72,7 +74,7 @@ def load_driver(
             raise ParamError("timeout", timeout, "None without isolate, which can stop a driver")
     path = os.fspath(file)
     name = _core.load_isolated(path, timeout, _program()) if isolate else _core.load_driver(path)
-    custom.load_ops_of(path, isolated=isolate)
+    custom.load_ops_of(path, _own_ops(path, timeout) if isolate else _core.driver_ops(path))
     return next(driver for driver in _loaded() if driver.name == name)
 
 
@@ -88,6 +90,24 @@ def _program() -> list[str]:
     if not sys.executable:
         raise ParamError("isolate", True, "False where `sys.executable` names no interpreter")
     return [sys.executable, "-I", "-S", str(_PROCESS), str(_core.__file__)]
+
+
+def _own_ops(library: str, timeout: float | None) -> str | None:
+    """The declarations that an isolated library exports, which another process reads."""
+    command = [*_program(), "ops", library]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              timeout=timeout, check=False)  # fmt: skip
+    except subprocess.TimeoutExpired:
+        reason = f"its declarations of ops (cw_driver_ops) took more than {timeout} s"
+        raise DriverError(library, reason) from None
+    if done.returncode != 0:
+        end = f"with status {done.returncode}"
+        if done.returncode < 0:
+            end = f"by {signal.Signals(-done.returncode).name}"
+        reason = f"the process that reads its declarations of ops (cw_driver_ops) ended {end}"
+        raise DriverError(library, reason)
+    return done.stdout.decode() or None
 
 
 def drivers() -> list[Driver]:
@@ -117,7 +137,18 @@ def _loaded() -> list[Driver]:
 
 def place_name(devices: str) -> str:
     """The names of devices with commas between, each given by name or by the file of its driver."""
-    return ",".join(device_name(name) for name in devices.split(","))
+    return ",".join(device_name(name) for name in split_names(devices))
+
+
+def split_names(devices: str) -> list[str]:
+    """The names between commas; a comma in the path of a file that exists is part of its name."""
+    parts, names = devices.split(","), []
+    while parts:
+        joined = reversed(list(accumulate(parts, "{},{}".format)))
+        name = next((one for one in joined if Path(_path(one)).is_file()), parts[0])
+        names.append(name.strip())
+        del parts[: name.count(",") + 1]
+    return names
 
 
 def device_name(device: str) -> str:
@@ -171,6 +202,12 @@ def _split(device: str) -> tuple[str, str]:
     """The file or name, and the index; "0" if there is none."""
     file, colon, index = device.rpartition(":")
     return (file, index) if colon and index.isdecimal() else (device, "0")
+
+
+def _path(device: str) -> str:
+    """The file of a device that is given by one."""
+    file = _split(device)[0]
+    return file.rpartition(":")[0] if _of_class(file) else file
 
 
 def _of_class(file: str) -> bool:

@@ -8,7 +8,7 @@ from os import fspath
 from typing import Any
 
 from cloakwork import _core, files
-from cloakwork.device.drivers import device_name
+from cloakwork.device.drivers import device_name, split_names
 from cloakwork.errors import ParamError
 from cloakwork.programs.coverage import Coverage
 from cloakwork.programs.options import (
@@ -121,7 +121,7 @@ class Runnable:
         """`budgets_of`; ParamError for a device that no run of this program uses."""
         together, single = budgets_of(budget)
         if single is not None:
-            devices = self._devices() | {device_name(name) for name in device.split(",")}
+            devices = self._devices() | {device_name(name) for name in split_names(device)}
             if unknown := single.keys() - devices:
                 known = f"a device that a run uses: {', '.join(sorted(devices))}"
                 raise ParamError("memory_budget", min(unknown), known)
