@@ -77,4 +77,3 @@ def test_the_examples_conform(device: str) -> None:
     assert report, str(report)
     passed = {op.op for op in report.ops}
     assert {"modmul", "modsum", "axis_modsum"} <= passed
-    assert len(passed) > 20
