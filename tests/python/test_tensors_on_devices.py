@@ -331,6 +331,14 @@ try:
     x.__dlpack__(dl_device=(2, 1))
 except BufferError as error:
     assert "expected (2, 0), where the tensor is" in str(error)
+for stream, kind in (("x", TypeError), (True, TypeError), (0, ValueError), (-2, ValueError)):
+    try:
+        x.__dlpack__(stream=stream)
+        raise SystemExit(f"stream {stream!r} was accepted")
+    except kind as error:
+        assert "stream: expected" in str(error)
+for stream in (None, -1, 1, 2, 1 << 40):
+    x.__dlpack__(stream=stream)
 assert cw.__array_namespace_info__().devices() == ("cpu", "cuda:0", "cuda:1")
 assert np.array_equal(np.asarray(x @ x), np.arange(6.0) @ np.arange(6.0))
 y = (x.reshape(2, 3) + 1).to("cuda:1")

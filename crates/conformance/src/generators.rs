@@ -19,14 +19,7 @@ pub fn generate(source: &mut Source) -> Program {
     if source.chance(4) {
         builder.program.generation = Generation::First;
     }
-    let mut generator = Generator {
-        source,
-        builder,
-        tensors: Vec::new(),
-        storages: 0,
-        outputs: 0,
-        style: Style::default(),
-    };
+    let mut generator = Generator::new(source, builder, Style::default());
     let steps = 1 + generator.source.below(24);
     let mut open = 0usize;
     for _ in 0..steps {
@@ -66,14 +59,7 @@ pub fn generate(source: &mut Source) -> Program {
 /// other ops.
 #[must_use]
 pub fn generate_calls(source: &mut Source, def: &'static OpDef) -> Program {
-    let mut generator = Generator {
-        source,
-        builder: Builder::new(),
-        tensors: Vec::new(),
-        storages: 0,
-        outputs: 0,
-        style: Style::default(),
-    };
+    let mut generator = Generator::new(source, Builder::new(), Style::default());
     for _ in 0..generator.source.below(3) {
         if let Some(def) = generator.source.pick(ALL).filter(|def| !def.calls_back()) {
             generator.step(def);
@@ -94,14 +80,7 @@ pub fn generate_styled(
     style: Style<'_>,
     calls: usize,
 ) -> Program {
-    let mut generator = Generator {
-        source,
-        builder: Builder::new(),
-        tensors: Vec::new(),
-        storages: 0,
-        outputs: 0,
-        style,
-    };
+    let mut generator = Generator::new(source, Builder::new(), style);
     for _ in 0..calls {
         generator.step(def);
     }
@@ -116,14 +95,7 @@ pub(crate) fn generate_sizes(
     style: Style<'_>,
     sizes: &BTreeSet<u64>,
 ) -> (Program, Vec<(u64, u32)>) {
-    let mut generator = Generator {
-        source,
-        builder: Builder::new(),
-        tensors: Vec::new(),
-        storages: 0,
-        outputs: 0,
-        style,
-    };
+    let mut generator = Generator::new(source, Builder::new(), style);
     let mut calls = Vec::new();
     for &size in sizes {
         generator.style.size = Some(size);
@@ -154,7 +126,18 @@ struct Generator<'a, 'b> {
     outputs: usize,
 }
 
-impl Generator<'_, '_> {
+impl<'a, 'b> Generator<'a, 'b> {
+    const fn new(source: &'a mut Source<'b>, builder: Builder, style: Style<'a>) -> Self {
+        Self {
+            style,
+            source,
+            builder,
+            tensors: Vec::new(),
+            storages: 0,
+            outputs: 0,
+        }
+    }
+
     fn free(&mut self) {
         let index = self.source.below(self.tensors.len());
         let tensor = self.tensors.swap_remove(index);

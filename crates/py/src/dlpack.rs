@@ -3,7 +3,7 @@
 mod export;
 mod import;
 
-pub use export::{device_of, export};
+pub use export::{check_stream, device_of, export};
 pub use import::{alignment, foreign, from_dlpack, lent};
 
 use cloakwork_ir::DType;

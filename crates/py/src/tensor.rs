@@ -453,10 +453,8 @@ impl Tensor {
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
         // Elements on a GPU are there for every stream.
-        if stream.is_some() && dlpack::device_of(self.inner()) == (1, 0) {
-            return Err(PyBufferError::new_err(
-                "__dlpack__: the CPU has no streams; leave stream out",
-            ));
+        if let Some(stream) = stream {
+            dlpack::check_stream(self.inner(), &stream)?;
         }
         dlpack::export(py, self.inner(), max_version, dl_device, copy)
     }

@@ -10,9 +10,10 @@ use crate::{errors, on_device};
 use cloakwork_devices::Drivers;
 use cloakwork_ir::DType;
 use cloakwork_run::eager;
-use pyo3::exceptions::PyBufferError;
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt};
 use std::ffi::c_void;
 
 /// The owner of exported memory.
@@ -21,6 +22,7 @@ struct Kept {
     shape: Vec<i64>,
     strides: Vec<i64>,
 }
+
 fn raw(tensor: &Inner, data: *mut c_void, device: (i32, i32), kept: &mut Kept) -> RawTensor {
     RawTensor {
         data,
@@ -121,6 +123,31 @@ fn on_gpu(py: Python<'_>, tensor: &Inner, copy: Option<bool>) -> PyResult<Handed
         read_only: !copied,
         tensor,
     })
+}
+
+/// Checks the stream of a consumer: the standard names CUDA's streams by 1, 2 and addresses, and -1
+/// for no synchronisation; 0 would be ambiguous.
+///
+/// # Errors
+/// Other objects and numbers, and any stream for a tensor of the CPU.
+pub fn check_stream(tensor: &Inner, stream: &Bound<'_, PyAny>) -> PyResult<()> {
+    if device_of(tensor).0 == CPU {
+        return Err(PyBufferError::new_err(
+            "__dlpack__: the CPU has no streams; leave stream out",
+        ));
+    }
+    let is_number = stream.is_instance_of::<PyInt>() && !stream.is_instance_of::<PyBool>();
+    let number: Option<i64> = stream.extract().ok().filter(|_| is_number);
+    match number {
+        Some(-1 | 1..) => Ok(()),
+        Some(other) => Err(PyValueError::new_err(format!(
+            "__dlpack__: stream: expected -1, 1, 2 or a stream's address, got {other}"
+        ))),
+        None => Err(PyTypeError::new_err(format!(
+            "__dlpack__: stream: expected an int or None, got {}",
+            stream.get_type().name()?
+        ))),
+    }
 }
 
 /// A capsule with a tensor's memory.

@@ -55,16 +55,8 @@ impl Drop for Taken {
 
 /// A tensor over the memory of an object with `__dlpack__`.
 #[pyfunction]
-#[pyo3(signature = (x, device=None, copy=None))]
-pub fn from_dlpack(
-    py: Python<'_>,
-    x: &Bound<'_, PyAny>,
-    device: Option<&str>,
-    copy: Option<bool>,
-) -> PyResult<Tensor> {
-    if let Some(name) = device {
-        device::check(name)?;
-    }
+#[pyo3(signature = (x, copy=None))]
+pub fn from_dlpack(py: Python<'_>, x: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Tensor> {
     if !x.hasattr("__dlpack__")? {
         let kind = x.get_type().name()?;
         return Err(PyTypeError::new_err(format!(

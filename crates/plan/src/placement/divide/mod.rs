@@ -16,7 +16,7 @@ use crate::{Options, PlanError};
 use cloakwork_ops::{Access, Body, Cut};
 use cloakwork_passes::Extent;
 use cloakwork_verify::{Action, Call, Mistake, ValueId, Verified};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 
 /// Steps that take less on one device stay whole.
@@ -83,19 +83,15 @@ fn chosen(
             && !task.moves
             && assumed::computing_ns(costs, task) >= least_ns
     };
-    let long: FxHashMap<u32, ()> = facts
-        .tasks
-        .iter()
-        .filter(is_long)
-        .map(|t| (t.step, ()))
-        .collect();
+    let tasks = facts.tasks.iter().filter(is_long);
+    let long: FxHashSet<u32> = tasks.map(|task| task.step).collect();
     let parts = options.peers.len() as u64 + 1;
     let mut chosen = Chosen::default();
     for (step, action) in verified.actions() {
         let Action::Kernel { call, out } = action else {
             continue;
         };
-        if !long.contains_key(step) || !can_divide(verified, call, *out) {
+        if !long.contains(step) || !can_divide(verified, call, *out) {
             continue;
         }
         let cuts = verified.with_views(
