@@ -1,9 +1,9 @@
-"""Train the logistic regression of `cloakwork demo dot` on the Wisconsin breast cancer table.
+"""Train the logistic regression of `cloakwork demo disease` on the Wisconsin breast cancer table.
 
-    python scripts/train_cancer.py [--out python/cloakwork/models/data]
+    python -m scripts.train_cancer [--out python/cloakwork/models/data]
 
-Needs scikit-learn, only for the table. Writes `cancer.zip`: the model, and the test part of the
-table.
+Needs scikit-learn, only for the table, and onnx. Writes `cancer.zip`: the model, and the test part
+of the table; and `cancer.onnx`: the model as Gemm and Sigmoid, on standardised features.
 
 Features are standardised and clipped at three deviations, so that every patient's score stays in
 the domain, |z| < 16, in which the demo's polynomial approximates the sigmoid. Weight decay was
@@ -21,6 +21,8 @@ from cloakwork.models.stored import pack
 from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import StratifiedKFold, train_test_split
+
+from scripts.onnx_graphs import OnnxGraph
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +62,13 @@ def cross_validate(features: Floats, labels: Floats, decay: float) -> float:
     return float(np.mean(scores))
 
 
+def to_onnx(weights: Floats, bias: float) -> bytes:
+    graph = OnnxGraph("cancer", "features", weights.shape)
+    score = graph.gemm("score", "features", weights[None], np.array([bias]))
+    graph.add("Sigmoid", "chance", score)
+    return graph.contents("chance", (1,), source=SOURCE, licence=LICENCE)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Train the model of the demo `dot`.")
     parser.add_argument("--weight-decay", type=float, default=WEIGHT_DECAY)
@@ -97,6 +106,7 @@ def main() -> None:
     }
     names = [str(name) for name in table.feature_names]
     pack(options.out / "cancer.zip", arrays, {"names": names, "source": SOURCE, "licence": LICENCE})
+    (options.out / "cancer.onnx").write_bytes(to_onnx(weights, bias))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from scripts.dev.environment import PROFILE, PYTHON, VENV, ensure_built, environ
 from scripts.dev.toolchain import require_rust
 
 DEVICE = "cuda:0"
-DEMOS = {"digits": "digits.json", "dot": "dot.json", "sharpen": "sharpen.json"}
+DEMOS = {"digits": "digits.json", "disease": "disease.json", "sharpen": "sharpen.json"}
 CONFORM_SECONDS = 300
 # Asked in a process of its own: the driver is not to be initialized in this one.
 _PROBE = """

@@ -37,7 +37,7 @@ def unpack(path: Path) -> tuple[dict[str, Array], dict[str, Any]]:
 def pack(path: Path, arrays: Mapping[str, Array], texts: Mapping[str, Any]) -> None:
     """Write such a file: the same contents give the same bytes."""
     members = {
-        f"{name}{_SUFFIX}": _core.npy_bytes(asarray(np.ascontiguousarray(array)))
+        f"{name}{_SUFFIX}": _core.npy_bytes(asarray(np.asarray(array, order="C")))
         for name, array in arrays.items()
     }
     members[_TEXTS] = json.dumps(dict(texts), indent=1).encode()
