@@ -367,6 +367,31 @@ class DeclarationError(CloakworkError, ValueError):
         return f"{self.file}, line {self.line}: expected {self.expected}, got {self.got}"
 
 
+class ServingError(CloakworkError, RuntimeError):
+    """A server refused a request, or could not be asked.
+
+    `status` is HTTP's, or 0 where no answer came; `error` names the place, `hint` what to do.
+    `retry_seconds` is the server's advice when to ask again, if it gave one.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        error: str,
+        expected: str,
+        got: str,
+        hint: str,
+        retry_seconds: int | None = None,
+    ) -> None:
+        super().__init__(status, error, expected, got, hint, retry_seconds)
+        self.status, self.error, self.expected, self.got = status, error, expected, got
+        self.hint, self.retry_seconds = hint, retry_seconds
+
+    def __str__(self) -> str:
+        advice = f"; {self.hint}" if self.hint else ""
+        return f"{self.error}: expected {self.expected}, got {self.got}{advice}"
+
+
 class InternalError(CloakworkError, RuntimeError):
     """An error in Cloakwork itself: please report it."""
 

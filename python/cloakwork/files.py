@@ -71,6 +71,11 @@ def read(path: AnyPath) -> bytes:
     return _core.read_file(name_of(path))
 
 
+def mapped(path: AnyPath) -> Tensor:
+    """The bytes of a regular file, u8 [size], which are read where they are used."""
+    return _core.map_file(name_of(path))
+
+
 def start(path: AnyPath, size: int) -> bytes:
     """The first bytes of a file, which identify its format."""
     return bytes(memoryview(_core.map_file(name_of(path))[:size]))

@@ -342,10 +342,10 @@ def test_missing_keys_are_named_with_what_to_add() -> None:
 def test_rotations_are_composed_of_as_few_as_there_are() -> None:
     evaluation = KEYS.evaluation
     assert evaluation.rotations == [-1, 1, 2, 4]
-    assert sorted(evaluation.route(3)) in ([1, 2], [4, SLOTS - 1])
-    assert len(evaluation.route(SLOTS - 2)) == 2
-    assert evaluation.route(SLOTS) == []
-    assert sum(evaluation.route(77)) % SLOTS == 77
+    assert sorted(evaluation.route(3, 0)) in ([1, 2], [4, SLOTS - 1])
+    assert len(evaluation.route(SLOTS - 2, 0)) == 2
+    assert evaluation.route(SLOTS, 0) == []
+    assert sum(evaluation.route(77, 0)) % SLOTS == 77
 
 
 @pytest.mark.parametrize("count", [0, SLOTS + 1])

@@ -306,7 +306,8 @@ def test_galois_elements_are_odd_and_below_twice_the_degree(
     keys.evaluation.save(tmp_path / "evaluation")
     seeds, tensors = keys.evaluation.galois[5].seed.hex(), KEYS.evaluation.galois[5].data.shape
     shape = [tensors[1], tensors[3], tensors[2]]
-    changes = {"fields": {"seeds": {element: seeds}}, "tensors": [[element, shape, 8]]}
+    fields = {"seeds": {element: seeds}, "key_levels": {element: KEYS.context.parameters.level}}
+    changes = {"fields": fields, "tensors": [[element, shape, 8]]}
     with pytest.raises(LoadError, match=message):
         load(resealed(tmp_path / "evaluation", **changes))
 

@@ -163,7 +163,7 @@ def test_keys_that_are_there_are_not_made_again(monkeypatch: pytest.MonkeyPatch)
     keys = CONTEXT.keygen(rotations=[1, 2])
     before = keys.evaluation
     made = []
-    monkeypatch.setattr(fhe.Keys, "_galois_key", lambda _, element: made.append(element))
+    monkeypatch.setattr(fhe.Keys, "_galois_key", lambda _, element, level: made.append(element))
     keys.add([2, 1, 1], conjugation=True, relinearization=True)
     assert made == []
     assert keys.evaluation.galois == before.galois

@@ -12,7 +12,7 @@ from cloakwork.errors import EncodeError, NoiseError
 from cloakwork.fhe.bgv.ciphertext import sized
 from cloakwork.fhe.estimates.bounds import Bound
 from cloakwork.fhe.files.container import Contents
-from cloakwork.fhe.files.storage import _ciphertext, limbs_first
+from cloakwork.fhe.files.storage import ciphertext_of, limbs_first
 from python.fhe_setup import T, bgv, centred, ckks, integer_slots, rolled
 
 Step = tuple[Callable[[Any], Any], Callable[[np.ndarray], np.ndarray]]
@@ -258,7 +258,7 @@ def test_files_say_all_sizes_and_old_ones_the_largest_that_their_norm_allows() -
     assert fhe.from_bytes(x.to_bytes(), insecure=True).sizes == x.sizes
     fields = {name: value for name, value in x.described().items() if name != "coefficient"}
     contents = Contents(Path("old.ct"), "ciphertext", fields, {"data": limbs_first(x.data)})
-    old = _ciphertext(contents, x.context)
+    old = ciphertext_of(contents, x.context)
     assert (old.noise, old.coefficient, old.value) == (x.noise, x.noise, x.value)
 
 

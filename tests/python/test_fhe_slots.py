@@ -1,9 +1,13 @@
 """Slots: their definition, here and in other libraries."""
 
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import ParamError
+from cloakwork.fhe.schemes import context_of
 from cloakwork.modular.primes import primitive_root
 
 DEGREE = 32
@@ -94,3 +98,41 @@ def test_what_cannot_be_converted_is_refused() -> None:
             convert(CKKS, np.ones(DEGREE), "seal")
         with pytest.raises(ParamError, match="slots"):
             convert(BGV, 3, "seal")
+
+
+@pytest.mark.parametrize("library", GENERATORS)
+def test_a_context_may_have_its_slots_in_the_order_of_a_library(
+    library: fhe.encoding.slots.Library,
+) -> None:
+    for own in (CKKS, BGV):
+        parameters = replace(own.parameters, slot_order=library)
+        theirs = context_of(parameters)
+        values = np.arange(own.slots)
+        found = own.decode(replace(theirs.encode(values), context=own))
+        np.testing.assert_allclose(fhe.to_library(own, found, library), values, atol=1e-6)
+        np.testing.assert_allclose(theirs.decode(theirs.encode(values)), values, atol=1e-6)
+        np.testing.assert_array_equal(fhe.to_library(theirs, values, library), values)
+        assert parameters.fingerprint != own.parameters.fingerprint
+        assert library in theirs.describe()
+
+
+def test_slots_in_another_order_rotate_by_its_automorphisms() -> None:
+    for own in (CKKS, BGV):
+        keys = context_of(replace(own.parameters, slot_order="seal")).keygen(rotations=[1])
+        assert set(keys.evaluation.galois) == {3, 2 * DEGREE - 1}
+        values = np.arange(own.slots).reshape(-1, DEGREE // 2)
+        turned = keys.decrypt(keys.encrypt(values.ravel()).rotate(1))
+        np.testing.assert_allclose(turned, np.roll(values, -1, axis=-1).ravel(), atol=1e-2)
+
+
+def test_an_unknown_order_of_slots_is_refused() -> None:
+    with pytest.raises(ParamError, match="slot_order"):
+        replace(CKKS.parameters, slot_order="helib")  # type: ignore[arg-type]
+
+
+def test_the_order_of_slots_is_in_files(tmp_path: Path) -> None:
+    keys = context_of(replace(BGV.parameters, slot_order="seal")).keygen()
+    keys.encrypt([1, 2]).save(tmp_path / "x.ct")
+    found = fhe.load(tmp_path / "x.ct", insecure=True)
+    assert found.context.parameters == keys.context.parameters
+    np.testing.assert_array_equal(keys.decrypt(found)[:2], [1, 2])

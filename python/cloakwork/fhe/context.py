@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +13,27 @@ from cloakwork.errors import KeyMismatchError, LevelError, ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ciphertext.array_operators import Rotations
-from cloakwork.fhe.ciphertext.data import CiphertextData
 from cloakwork.fhe.encoding.exponents import rotation_exponents
 from cloakwork.fhe.encoding.packing import Packing
 from cloakwork.fhe.encoding.plaintext import Plaintext
 from cloakwork.fhe.estimates.bounds import Stated
-from cloakwork.fhe.keys.evaluation import EvaluationKeys
-from cloakwork.fhe.keys.keys import Keys
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns.tables import Tables
 from cloakwork.lazy import public
 from cloakwork.once import once
 
+if TYPE_CHECKING:
+    from cloakwork.fhe.keys.keys import Keys
+
 Levels = Literal["auto", "manual"]
+
+
+class OfContext(Protocol):
+    """Whatever is made for a context."""
+
+    @property
+    def context(self) -> Context:
+        """Its parameters and tables."""
 
 
 @public("cloakwork.fhe")
@@ -83,14 +91,21 @@ class Context(ABC):
         *,
         conjugation: bool = True,
         relinearization: bool = True,
+        level: int | None = None,
     ) -> Keys:
         """A fresh secret with its public key and keys for products, rotations and conjugation.
 
         rotations   steps to the left; rotations by sums of them are possible, too, with one key
-                    switch for each; "all": powers of two, which reach every step
+                    switch for each; "all": powers of two, which reach every step; {steps: level}
+                    for keys that are used at this level and below
+        level       of the other keys; by default the highest.  A key of a lower level is smaller,
+                    see `Parameters.key_bytes`, and ciphertexts above it cannot use it
         """
+        # Servers, which have no secrets, do not load the class that holds one.
+        from cloakwork.fhe.keys.keys import Keys
+
         keys = Keys(self)
-        keys.add(rotations, conjugation=conjugation, relinearization=relinearization)
+        keys.add(rotations, conjugation=conjugation, relinearization=relinearization, level=level)
         return keys
 
     @abstractmethod
@@ -167,16 +182,16 @@ class Context(ABC):
         return values
 
     def level_of(self, level: int | None, op: str) -> int:
-        """A valid level, by default the highest; LevelError for others."""
+        """A valid level, by default that of fresh ciphertexts; LevelError for others."""
         top = self.parameters.level
         if level is None:
-            return top
+            return self.parameters.fresh_level
         level = whole_number("level", level, f"a level from 0 to {top}")
         if not 0 <= level <= top:
             raise LevelError(op, f"a level from 0 to {top}", level, "choose one of the chain's")
         return level
 
-    def check(self, other: CiphertextData | Plaintext | EvaluationKeys, op: str) -> None:
+    def check(self, other: OfContext, op: str) -> None:
         """KeyMismatchError unless the other was made under the same parameters."""
         if other.context is self:
             return
@@ -191,14 +206,17 @@ class Context(ABC):
         return power % (2 * self.parameters.degree)
 
     def rotation_element(self, steps: int) -> int:
-        """The element that rotates slots by `steps` to the left: 5^steps mod 2 N."""
+        """The element that rotates slots by `steps` to the left.
+
+        5^steps mod 2 N; 3^steps in SEAL's order of slots.
+        """
         degree = self.parameters.degree
-        return pow(5, steps % (degree // 2), 2 * degree)
+        return pow(self.parameters.generator, steps % (degree // 2), 2 * degree)
 
     @property
     def rotation_elements(self) -> NDArray[np.int64]:
         """[N / 2]: the element of a rotation by each number of steps."""
-        return rotation_exponents(self.parameters.degree)
+        return rotation_exponents(self.parameters.degree, self.parameters.generator)
 
     def rotation_steps(self, element: int) -> int | None:
         """The steps by which an element rotates; None if it is not a rotation."""

@@ -10,6 +10,8 @@ from typing import Any
 from warnings import warn
 
 from cloakwork.errors import ParamError
+from cloakwork.fhe.arguments import whole_number
+from cloakwork.fhe.encoding.exponents import GENERATORS, SlotOrder
 from cloakwork.fhe.security import (
     InsecureWarning,
     check_security,
@@ -44,6 +46,10 @@ class Parameters:
     digit_limbs        limbs per digit of key switching; digits = ceil(limbs / digit_limbs)
     gadget_base_log2   without special moduli: digits are in [0, 2^gadget_base_log2)
     security           the checked security in bits; None with `insecure=True`
+    slot_order         the library in whose order slots stand: "cloakwork", "seal", "openfhe" or
+                       "lattigo"; see `fhe.to_library`
+    reserved           CKKS: levels at the top of the chain that only bootstrapping uses; their
+                       scales are their moduli, and fresh ciphertexts begin below them
 
     Raises ParamError, whose `rule` names the broken rule.
     """
@@ -57,9 +63,13 @@ class Parameters:
     digit_limbs: int
     gadget_base_log2: int
     security: int | None
+    slot_order: SlotOrder = "cloakwork"
+    reserved: int = 0
 
     def __post_init__(self) -> None:
         check_degree(self.degree)
+        if self.slot_order not in GENERATORS:
+            raise ParamError("slot_order", self.slot_order, f"one of {', '.join(GENERATORS)}")
         _check_moduli(self.degree, self.moduli, self.special)
         if self.special:
             self._check_digits()
@@ -68,8 +78,12 @@ class Parameters:
         if self.scheme == "ckks":
             if self.plain_modulus != 0:
                 raise ParamError("plain_modulus", self.plain_modulus, "0: CKKS has none")
-            _check_scale(self.scale, self.moduli)
+            if not 0 <= self.reserved < len(self.moduli):
+                raise ParamError("reserved", self.reserved, f"0 to {len(self.moduli) - 1} levels")
+            _check_scale(self.scale, self.moduli[: self.fresh_level + 1])
         else:
+            if self.reserved != 0:
+                raise ParamError("reserved", self.reserved, "0: BGV has no bootstrapping")
             _check_plain_modulus(self.degree, self.plain_modulus, self.moduli + self.special)
         check_security(self.degree, self.moduli + self.special, self.security)
 
@@ -119,8 +133,13 @@ class Parameters:
 
     @property
     def level(self) -> int:
-        """The level of fresh ciphertexts: limbs - 1."""
+        """The highest level: limbs - 1."""
         return len(self.moduli) - 1
+
+    @property
+    def fresh_level(self) -> int:
+        """The level of fresh ciphertexts: the highest that is not reserved."""
+        return self.level - self.reserved
 
     @property
     def modulus_log2(self) -> float:
@@ -133,6 +152,20 @@ class Parameters:
         return log2(prod(self.special))
 
     @property
+    def generator(self) -> int:
+        """Of the rotations: X -> X^(generator^r) rotates slots by r."""
+        return GENERATORS[self.slot_order]
+
+    def fields(self) -> dict[str, Any]:
+        """All fields by name, as JSON's types; those with a default only where they differ."""
+        found = asdict(self) | {"scale": self.scale.hex()}
+        if self.slot_order == "cloakwork":
+            del found["slot_order"]
+        if not self.reserved:
+            del found["reserved"]
+        return found
+
+    @property
     def is_secure(self) -> bool:
         """Whether the parameters have 128 bits of security by the tables."""
         return is_secure(self.degree, self.moduli + self.special)
@@ -140,19 +173,32 @@ class Parameters:
     @once
     def fingerprint(self) -> str:
         """32 hexadecimal digits that identify these parameters."""
-        text = dumps(asdict(self) | {"scale": self.scale.hex()}, sort_keys=True)
+        text = dumps(self.fields(), sort_keys=True)
         return blake2b(text.encode(), digest_size=16).hexdigest()
+
+    def key_bytes(self, level: int | None = None) -> int:
+        """Bytes of an evaluation key of a level in memory, by default the highest.
+
+        Raises ParamError for a level that the chain does not have.
+        """
+        level = self.level if level is None else whole_number("level", level)
+        if not 0 <= level <= self.level:
+            raise ParamError("level", level, f"0 to {self.level}")
+        limbs = level + 1
+        digits = -(-limbs // self.digit_limbs) if self.special else gadget_digits(self, limbs)
+        return 2 * digits * (len(self.special) + limbs) * 8 * self.degree
 
     def describe(self) -> str:
         """All parameters in words, one per line."""
         limbs, special = len(self.moduli), len(self.special)
         polynomial = 8 * self.degree
-        key = 2 * len(self.digits) * (limbs + special) * polynomial
         lines = [
             f"{self.scheme.upper()}, degree {self.degree}, {self.slots} slots",
             f"moduli: {_sizes(self.moduli)}; log2 Q = {self.modulus_log2:.1f}, "
-            f"{self.level} levels to use up",
+            f"{self.fresh_level} levels to use up",
         ]
+        if self.reserved:
+            lines.append(f"reserved for bootstrapping: the {self.reserved} levels above these")
         if special:
             lines.append(
                 f"key switching: hybrid, {len(self.digits)} digits of up to {self.digit_limbs} "
@@ -160,11 +206,12 @@ class Parameters:
             )
         else:
             lines.append(f"key switching: gadget, digits of {self.gadget_base_log2} bits")
-            key = 2 * gadget_digits(self) * limbs * polynomial
         if self.scheme == "ckks":
             lines.append(f"scale: 2^{log2(self.scale):.3f}")
         else:
             lines.append(f"plaintexts: mod {self.plain_modulus}")
+        if self.slot_order != "cloakwork":
+            lines.append(f"slots: in the order of {self.slot_order}")
         whole = self.modulus_log2 + self.special_log2
         if self.security is None:
             lines.append(f"security: not checked (insecure=True); log2 QP = {whole:.1f}")
@@ -176,7 +223,8 @@ class Parameters:
             )
         lines.append(
             f"a ciphertext takes {_mebibytes(2 * limbs * polynomial)}, a key of key switching "
-            f"{_mebibytes(key)}, half of it in a file"
+            f"{_mebibytes(self.key_bytes())}, half of it in a file; one of level "
+            f"{self.level // 2} takes {_mebibytes(self.key_bytes(self.level // 2))}"
         )
         return "\n".join(lines)
 

@@ -14,6 +14,7 @@ from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.estimates.bounds import Bound, Stated
 from cloakwork.fhe.parameters import Parameters, check_degree
 from cloakwork.fhe.security import asked_security
+from cloakwork.fhe.sizing import ROOM_BITS, Wanted, least_sizes
 
 # The noise of a key switch in HEAL's form is about its digits' size times N: under CKKS it has to
 # be small beside the scale, under BGV beside the modulus.
@@ -23,10 +24,13 @@ _CROWDED_BITS = 50
 
 
 def ckks(  # noqa: PLR0913 (a scheme has what it has)
-    degree: int,
-    moduli: Sequence[int],
+    degree: int | None = None,
+    moduli: Sequence[int] | None = None,
     special: Sequence[int] = (),
     *,
+    depth: int | None = None,
+    precision: float | None = None,
+    room: float | None = None,
     scale: float | None = None,
     security: int = 128,
     insecure: bool = False,
@@ -37,6 +41,9 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
 ) -> CkksContext:
     """CKKS: approximate arithmetic on degree / 2 encrypted complex numbers.
 
+    By `depth` alone, `ckks(depth=10)`, the least degree, and moduli below 2^49, are found that the
+    tables of security allow; `describe()` names them.  Or all of them are given:
+
     degree     N, a power of two
     moduli     the chain, first to last: primes, or their sizes in bits (up to 61); a rescaling
                drops the last.  All except the first should be about the scale, and the first larger
@@ -44,6 +51,12 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
     special    the auxiliary primes of key switching, or their sizes; their product should be about
                the size of a digit.  Without any, HEAL's gadget form is used: larger keys, more
                noise
+    depth      levels that products and polynomials may use up, instead of `moduli` and `special`:
+               the number of special moduli is that of the cheapest key switch
+    precision  with depth: bits after the point that a rescaled product keeps; default: those of a
+               scale of 2^40
+    room       with depth: bits before the point of results at the last level, with the sign, by
+               default 8, or those of `bound`
     scale      of fresh ciphertexts, by default 2^bits of the last modulus
     security   128, 192 or 256: a modulus larger than the tables of 2024 allow (ePrint 2024/463)
                is refused
@@ -59,9 +72,19 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
 
     Raises ParamError, whose `rule` names the broken rule.
     """
+    if depth is not None:
+        _check_searched(moduli, special, digits, gadget_base_log2)
+        wanted = Wanted(depth, _room(room, bound), precision, _scale_bits(scale))
+        found = least_sizes(wanted, degree, asked_security(security, insecure))
+        degree, moduli, special = found.degree, found.moduli, found.special
+        scale = 2.0**found.scale
+    else:
+        _check_given(moduli, precision, room)
+    if degree is None or not moduli:
+        allowed = "degree and moduli, or a depth: fhe.ckks(depth=10)"
+        rule = "degree" if degree is None else "modulus_count"
+        raise ParamError(rule, degree if degree is None else 0, allowed)
     check_degree(degree)
-    if not moduli:
-        raise ParamError("modulus_count", 0, "one modulus or more")
     picker = Picker(degree, set())
     if scale is None:
         scale = _default_scale(degree, moduli)
@@ -80,6 +103,42 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
         security=asked_security(security, insecure),
     )
     return _ckks_context(parameters, levels, bound)
+
+
+def _check_searched(
+    moduli: Sequence[int] | None, special: Sequence[int], digits: object, base: object
+) -> None:
+    """ParamError for what a search by depth finds itself."""
+    given = {"moduli": moduli, "special": special, "digits": digits, "gadget_base_log2": base}
+    for name, value in given.items():
+        if value is not None and value != ():
+            raise ParamError(name, value, "none with depth=..., which finds the moduli")
+
+
+def _check_given(moduli: Sequence[int] | None, precision: float | None, room: float | None) -> None:
+    """ParamError for options of a search where there is none."""
+    for name, value in {"precision": precision, "room": room}.items():
+        if value is not None:
+            held = "" if moduli is None else ": given moduli have theirs"
+            raise ParamError(name, value, f"none without depth=...{held}")
+
+
+def _room(room: float | None, bound: Stated | None) -> float:
+    """Bits before the point: as given, or of the stated bound of values, with a bit to spare."""
+    if room is not None:
+        return room
+    if bound is None:
+        return float(ROOM_BITS)
+    return max(Bound.stated(bound).size, 0.0) + 2.0
+
+
+def _scale_bits(scale: float | None) -> int | None:
+    """log2 of a scale with depth=...; ParamError unless it is a power of two."""
+    if scale is None:
+        return None
+    if not scale >= 1.0 or not log2(scale).is_integer():
+        raise ParamError("scale", scale, "a power of two with depth=..., which chooses the moduli")
+    return int(log2(scale))
 
 
 def bgv(  # noqa: PLR0913

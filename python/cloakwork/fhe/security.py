@@ -52,6 +52,12 @@ def modulus_log2_limit(degree: int, security: int = 128) -> int:
     return limit
 
 
+def secure_degrees(security: int) -> tuple[int, ...]:
+    """The degrees of the table, ascending; ParamError for a security without one."""
+    modulus_log2_limit(1 << 15, security)
+    return tuple(1 << log for log in sorted(_LIMITS[security]))
+
+
 def check_security(degree: int, moduli: tuple[int, ...], security: int | None) -> None:
     """ParamError if the product of all moduli, special ones too, is too large for the degree."""
     if security is None:

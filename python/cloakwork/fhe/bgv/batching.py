@@ -2,12 +2,11 @@
 
 The slots are two rows of N / 2.  Slot j of the first row is the polynomial at psi^(5^j), of the
 second at psi^-(5^j), psi the primitive 2N-th root of unity mod t that `primitive_root` finds: so
-X -> X^(5^r) rotates both rows by r and X -> X^-1 swaps them.
+X -> X^(5^r) rotates both rows by r and X -> X^-1 swaps them.  Other libraries' orders have another
+root or generator (`exponents`).
 """
 
 from __future__ import annotations
-
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +16,7 @@ from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
 from cloakwork.fhe.arguments import numbers
 from cloakwork.fhe.bgv.sizes import Sizes, of_coefficients
-from cloakwork.fhe.encoding.exponents import rotation_exponents
+from cloakwork.fhe.encoding.exponents import SlotOrder, row_exponents
 from cloakwork.fhe.encoding.packing import check_axes
 from cloakwork.fhe.rns.layout import residues
 from cloakwork.fhe.rns.tables import Basis, frozen
@@ -33,7 +32,7 @@ EXACT_FLOATS = 2.0**53
 class Batching:
     """The transform mod t with the order of slots."""
 
-    def __init__(self, degree: int, modulus: int) -> None:
+    def __init__(self, degree: int, modulus: int, order: SlotOrder = "cloakwork") -> None:
         transform = Transform(degree, (modulus,))
         self.degree, self.modulus = degree, modulus
         self.basis = Basis(
@@ -45,7 +44,8 @@ class Batching:
             frozen(transform.n_inv),
             frozen(transform.perm),
         )
-        self._positions = _slot_positions(degree)
+        # Where slot j stands in the transform's natural order: exponent 2 i + 1 at i.
+        self._positions = (row_exponents(degree, modulus, order) - 1) // 2
 
     def polynomials(self, slots: Integers, basis: Basis) -> Tensor:
         """[B, N] slots, of any sign -> [B, N, k] in the NTT domain mod q.
@@ -75,13 +75,6 @@ class Batching:
         found = np.asarray(self.basis.ntt(values)).reshape(coefficients.shape)
         half = (self.modulus - 1) // 2
         return np.asarray((found[..., self._positions] + half) % self.modulus - half)
-
-
-@lru_cache(maxsize=8)
-def _slot_positions(degree: int) -> Integers:
-    """[N]: where slot j stands in the transform's natural order, exponent 2 i + 1 at i."""
-    first = rotation_exponents(degree)
-    return np.concatenate(((first - 1) // 2, (2 * degree - first - 1) // 2))
 
 
 def checked_integers(values: ArrayLike, slots: int, batch: bool = False) -> Integers:

@@ -34,7 +34,9 @@ class BgvContext(Context):
 
     def __init__(self, parameters: Parameters, levels: Levels) -> None:
         super().__init__(parameters, levels)
-        self.batching = batching.Batching(parameters.degree, parameters.plain_modulus)
+        self.batching = batching.Batching(
+            parameters.degree, parameters.plain_modulus, parameters.slot_order
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self._unpickled, (self.parameters, self.levels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from numbers import Complex, Integral, Real
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
 
 Some = TypeVar("Some", bound="Ciphertext")
-Rotations = Sequence[int] | Literal["all"]
+Rotations = Sequence[int] | Mapping[int, int] | Literal["all"]
 Axes = int | tuple[int, ...] | None
 
 # The largest multiplicative depth of a power.
@@ -200,7 +200,10 @@ def steps_to_add(rotations: Any, row: int) -> list[int]:
     """The steps of `keygen(rotations=...)`; ParamError for other values."""
     if isinstance(rotations, str) and rotations == "all":
         return [1 << log for log in range(row.bit_length() - 1)]
-    allowed = 'whole numbers of steps, such as [1, 2, -1], or "all": powers of two reach every step'
+    allowed = (
+        "whole numbers of steps, such as [1, 2, -1], also with the level of each, as {1: 5}, or "
+        '"all": powers of two reach every step'
+    )
     if isinstance(rotations, str | bytes | Real) or not np.iterable(rotations):
         raise ParamError("rotations", repr(rotations), allowed)
     found = list(rotations)

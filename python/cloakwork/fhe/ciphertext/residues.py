@@ -30,7 +30,7 @@ class ResidueArithmetic(CiphertextData):
         if self.parts == 2:
             return self
         data, tables = batched(self.data), self.context.tables
-        key = self.keys.relinearization_key()
+        key = self.keys.relinearization_key(self.level)
         out = relinearized(tables, self.level, data, key)
         return self._with(like(out, self.data), **self._switched_noise())
 
@@ -42,7 +42,7 @@ class ResidueArithmetic(CiphertextData):
     def _divided(self) -> Tensor:
         """The residues divided by the last modulus, rounded.
 
-        With a key, three parts are relinearized and divided in a single division.
+        With a key of this level, three parts are relinearized and divided in a single division.
         """
         data, tables, level = batched(self.data), self.context.tables, self.level
         if level == 0:
@@ -51,7 +51,7 @@ class ResidueArithmetic(CiphertextData):
             return like(evaluator.rescale(data, self.basis, tables.rescale(level)), self.data)
         constants = tables.key_switch(level)
         digits = evaluator.mod_up(data[:, 2], constants)
-        key = self.keys.relinearization_key()
+        key = self.keys.relinearization_key(self.level)
         acc = product(tables, level, digits, key, data[:, 0:2])
         special = tables.limbs(0, tables.special_limbs)
         divided = evaluator.mod_down_and_rescale(acc, special, tables.mod_down_and_rescale(level))
@@ -60,8 +60,10 @@ class ResidueArithmetic(CiphertextData):
     @property
     def _fuses_divisions(self) -> bool:
         """Whether relinearization and rescaling of three parts share one division."""
-        has_key = self.evaluation is not None and self.evaluation.relinearization is not None
-        return has_key and bool(self.context.parameters.special)
+        if self.evaluation is None or not self.context.parameters.special:
+            return False
+        key = self.evaluation.relinearization
+        return key is not None and key.level >= self.level
 
     def _divided_noise(self, before: float | None = None) -> float:
         """The noise of `_divided`, from that of before."""

@@ -46,7 +46,7 @@ class Rotations(ResidueArithmetic):
         digits = None
         results: list[Self] = []
         for step, element in zip(steps_list, elements, strict=True):
-            if element == 1 or element not in keys.galois:
+            if element == 1 or not keys.turns(element, self.level):
                 results.append(own._rotate(step)._turned_by(step))
                 continue
             digits = evaluator.mod_up(data[:, 1], constants) if digits is None else digits
@@ -91,14 +91,14 @@ class Rotations(ResidueArithmetic):
         row = self.context.parameters.degree // 2
         if step % row == 0:
             return result
-        for taken in self.keys.route(step):
+        for taken in self.keys.route(step, self.level):
             result = result._automorphism(self.context.rotation_element(taken), f"rotation {taken}")
         return result
 
     def _automorphism(self, element: int, what: str, add: str = "rotations=[...]") -> Self:
         """The message's polynomial m(X) becomes m(X^element)."""
         own = self.relinearize()
-        key = own.keys.galois_key(element, what, add)
+        key = own.keys.galois_key(element, own.level, what, add)
         data = batched(own.data)
         out = switched(own.context.tables, own.level, data[:, 1], key, data[:, 0])
         return own._turned(out, element)

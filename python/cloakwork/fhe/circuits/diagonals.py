@@ -11,10 +11,10 @@ steps g n.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,12 +106,99 @@ def steps_of(offsets: Iterable[int], count: int) -> Steps:
 def best_steps(offsets: list[int], row: int, baby_steps: int | None) -> Steps:
     """The cheapest division over all powers of two, or that into `baby_steps`."""
     if baby_steps is not None:
-        baby_steps = whole_number("baby_steps", baby_steps, f"1 to {row}")
-        if not 1 <= baby_steps <= row:
-            raise ParamError("baby_steps", baby_steps, f"1 to {row}")
-        return steps_of(offsets, baby_steps)
+        return steps_of(offsets, checked_baby_steps(baby_steps, row))
     widths = [1 << log for log in range(row.bit_length())]
     return min((steps_of(offsets, width) for width in widths), key=lambda steps: steps.cost)
+
+
+class Term(NamedTuple):
+    """A diagonal of a map: the place of its rotated input, and its own."""
+
+    place: int
+    input: int
+    offset: int
+
+
+class Sum(NamedTuple):
+    """The terms of an output in one giant step."""
+
+    output: int
+    terms: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class MapSteps:
+    """Baby and giant steps of a map from several ciphertexts to several.
+
+    All inputs take the same baby steps; input i after baby step number b stands at place
+    b * inputs + i.
+
+    giants   by g n, ascending: of each output that has diagonals there, its terms by place
+    """
+
+    inputs: int
+    outputs: int
+    babies: tuple[int, ...]
+    giants: tuple[tuple[int, tuple[Sum, ...]], ...]
+
+    @property
+    def rotations(self) -> list[int]:
+        """Steps that need a key."""
+        return sorted({*self.babies, *(giant for giant, _ in self.giants)} - {0})
+
+    @property
+    def sums(self) -> list[tuple[int, Sum]]:
+        """All sums with their giant step, in the order of evaluation."""
+        return [(giant, each) for giant, sums in self.giants for each in sums]
+
+    @property
+    def cost(self) -> float:
+        """Of its rotations, in baby steps."""
+        turned = sum(len(sums) for giant, sums in self.giants if giant)
+        babies = self.inputs * sum(baby != 0 for baby in self.babies)
+        return babies + _GIANT_COST * turned
+
+
+def map_steps_of(
+    offsets: Mapping[tuple[int, int], Iterable[int]], shape: tuple[int, int], count: int
+) -> MapSteps:
+    """Offsets by (output, input), divided into giant steps of `count` baby steps each."""
+    outputs, inputs = shape
+    babies = sorted({offset % count for own in offsets.values() for offset in own})
+    number = {baby: place for place, baby in enumerate(babies)}
+    giants: dict[int, dict[int, list[Term]]] = {}
+    for (output, given), own in offsets.items():
+        for offset in own:
+            place = number[offset % count] * inputs + given
+            sums = giants.setdefault(offset - offset % count, {})
+            sums.setdefault(output, []).append(Term(place, given, offset))
+    found = tuple(
+        (giant, tuple(Sum(output, tuple(sorted(terms))) for output, terms in sorted(sums.items())))
+        for giant, sums in sorted(giants.items())
+    )
+    return MapSteps(inputs, outputs, tuple(babies), found)
+
+
+def best_map_steps(
+    offsets: Mapping[tuple[int, int], Iterable[int]],
+    shape: tuple[int, int],
+    row: int,
+    baby_steps: int | None = None,
+) -> MapSteps:
+    """The cheapest division over all powers of two, or that into `baby_steps`."""
+    if baby_steps is not None:
+        return map_steps_of(offsets, shape, checked_baby_steps(baby_steps, row))
+    widths = [1 << log for log in range(row.bit_length())]
+    found = (map_steps_of(offsets, shape, width) for width in widths)
+    return min(found, key=lambda steps: steps.cost)
+
+
+def checked_baby_steps(count: Any, row: int) -> int:
+    """The number of baby steps; ParamError outside of 1 to the slots of a row."""
+    found = whole_number("baby_steps", count, f"1 to {row}")
+    if not 1 <= found <= row:
+        raise ParamError("baby_steps", count, f"1 to {row}")
+    return found
 
 
 def blockwise(cut: Diagonals, given: Bound, spectral: float) -> Bound:

@@ -8,65 +8,94 @@ be decomposed into digits again; a single division follows at the end.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe.ciphertext import Ciphertext
-from cloakwork.fhe.circuits.diagonals import Steps
+from cloakwork.fhe.circuits.diagonals import MapSteps, Steps
 from cloakwork.fhe.rns import evaluator
 from cloakwork.fhe.rns.key_switching import product
 from cloakwork.fhe.rns.layout import batched, like, residues, zero_residues
 from cloakwork.fhe.rns.tables import Basis
 
 
-def hoisted_sums(own: Ciphertext, cut: Steps, plain: Sequence[Tensor]) -> Tensor:
+def hoisted_sums(own: Ciphertext, cut: Steps, plain: Iterable[Tensor]) -> Tensor:
     """The sum over giant steps of their rotated sums, divided by the special moduli.
 
     own     two parts
     plain   for each giant step [count, N, special + level + 1], a row for each of its babies
     """
     tables, data = own.context.tables, batched(own.data)
-    basis = tables.extended(own.level)
+    basis, batch = tables.extended(own.level), data.shape[0]
     babies = _babies(own, cut.babies, data, basis)
     total: Tensor | None = None
     for (giant, places), rows in zip(cut.giants, plain, strict=True):
-        inner = _inner(babies, [place for place, _ in places], rows, basis)
-        stays = own.context.rotation_element(giant) == 1
-        turned = inner if stays else _turned(own, inner, giant, basis)
+        inner = _inner(babies, [place for place, _ in places], rows, basis, batch)
+        turned = _turned(own, inner, giant, basis)
         total = turned if total is None else ops.modsum(total, turned, basis.q, out=total)
     if total is None:
         return ops.modmul(own.data, 0, tables.chain(own.level).q)
     return like(evaluator.mod_down(total, tables.key_switch(own.level)), own.data)
 
 
+def joined_sums(own: Ciphertext, cut: MapSteps, plain: Iterable[Tensor]) -> Tensor:
+    """The same of a map from a batch of inputs to a batch of outputs, [outputs, 2, N, k].
+
+    own     a batch, two parts each
+    plain   for each of `cut.sums` [count, N, special + level + 1], a row for each of its terms
+    """
+    tables, rows = own.context.tables, iter(plain)
+    basis = tables.extended(own.level)
+    babies = _babies(own, cut.babies, own.data, basis)
+    total = zero_residues((cut.outputs, 2), basis.degree, basis.limbs)
+    for giant, sums in cut.giants:
+        inner = zero_residues((len(sums), 2), basis.degree, basis.limbs)
+        for index, each in enumerate(sums):
+            own_rows = next(rows)
+            for first, start, stop in _runs([term.place for term in each.terms]):
+                taken = own_rows[first : first + stop - start]
+                _add_products(babies[start:stop], taken, basis, inner[index])
+        turned = _turned(own, inner, giant, basis)
+        for index, each in enumerate(sums):
+            into = total[each.output]
+            ops.modsum(into, turned[index], basis.q, out=into)
+    return evaluator.mod_down(total, tables.key_switch(own.level))
+
+
 def _babies(own: Ciphertext, turns: Sequence[int], data: Tensor, basis: Basis) -> Tensor:
-    """[count, B, 2, N, K]: P times the ciphertext, rotated by each number of steps."""
-    tables, level = own.context.tables, own.level
+    """[turns * B, 2, N, K]: P times each ciphertext, rotated by each number of steps."""
+    tables, level, batch = own.context.tables, own.level, data.shape[0]
     constants = tables.key_switch(level)
-    out = residues((len(turns), data.shape[0], 2), basis.degree, basis.limbs)
+    out = residues((len(turns) * batch, 2), basis.degree, basis.limbs)
     digits = evaluator.mod_up(data[:, 1], constants) if any(turns) else None
     for place, turn in enumerate(turns):
+        into = out[place * batch : (place + 1) * batch]
         if digits is None or turn == 0:
-            acc = evaluator.accumulator(data, constants, data.shape[0])
-            evaluator.place(acc, basis.q, out[place])
+            acc = evaluator.accumulator(data, constants, batch)
+            evaluator.place(acc, basis.q, into)
             continue
         element = own.context.rotation_element(turn)
         acc = product(tables, level, digits, own.keys.galois[element], data[:, 0:1])
-        ops.automorphism(acc, tables.automorphism(element), out=out[place])
+        ops.automorphism(acc, tables.automorphism(element), out=into)
     return out
 
 
-def _inner(babies: Tensor, places: Sequence[int], rows: Tensor, basis: Basis) -> Tensor:
-    """[B, 2, N, K]: the sum of some babies times a row each."""
-    batch = babies.shape[1]
+def _inner(babies: Tensor, places: Sequence[int], rows: Tensor, basis: Basis, batch: int) -> Tensor:
+    """[B, 2, N, K]: for each ciphertext the sum of some of its babies times a row each."""
     out = zero_residues((batch, 2), basis.degree, basis.limbs)
     for first, start, stop in _runs(places):
-        plain = rows[first : first + stop - start].moveaxis(0, 1)
+        plain = rows[first : first + stop - start]
         for index in range(batch):
-            taken = babies[start:stop, index].moveaxis(0, 2)
-            ops.modmul_axis_sum(taken, plain, basis.q, apply_perm=False, out=out[index], axis=-3)
+            taken = babies[start * batch + index : (stop - 1) * batch + index + 1 : batch]
+            _add_products(taken, plain, basis, out[index])
     return out
+
+
+def _add_products(babies: Tensor, rows: Tensor, basis: Basis, out: Tensor) -> None:
+    """[2, N, K]: plus the sum of babies [count, 2, N, K] times a row [count, N, K] each."""
+    taken, plain = babies.moveaxis(0, 2), rows.moveaxis(0, 1)
+    ops.modmul_axis_sum(taken, plain, basis.q, apply_perm=False, out=out, axis=-3)
 
 
 def _runs(places: Sequence[int]) -> list[tuple[int, int, int]]:
@@ -85,22 +114,25 @@ def _turned(own: Ciphertext, inner: Tensor, giant: int, basis: Basis) -> Tensor:
     """P times a ciphertext [B, 2, N, K], rotated: the second part's key is changed."""
     tables, level = own.context.tables, own.level
     element, constants = own.context.rotation_element(giant), tables.key_switch(level)
+    if element == 1:
+        return inner
     digits = evaluator.mod_up(evaluator.mod_down(inner[:, 1:2], constants)[:, 0], constants)
     acc = product(tables, level, digits, own.keys.galois[element], None)
     ops.modsum(acc[:, 0], inner[:, 0], basis.q, out=acc[:, 0])
     return evaluator.automorphism(acc, tables.automorphism(element))
 
 
-def plain_sums(own: Ciphertext, cut: Steps, plain: Sequence[Tensor]) -> Tensor:
+def plain_sums(own: Ciphertext, cut: Steps, plain: Iterable[Tensor]) -> Tensor:
     """The same without special moduli: a separate key switch for every rotation."""
     basis, data = own.basis, batched(own.data)
-    turned = own.rotate_many(cut.babies)
-    babies = residues((len(turned), data.shape[0], 2), basis.degree, basis.limbs)
+    turned, batch = own.rotate_many(cut.babies), data.shape[0]
+    babies = residues((len(turned) * batch, 2), basis.degree, basis.limbs)
     for place, baby in enumerate(turned):
-        evaluator.place(batched(baby.data), basis.q, babies[place])
+        into = babies[place * batch : (place + 1) * batch]
+        evaluator.place(batched(baby.data), basis.q, into)
     total: Tensor | None = None
     for (giant, places), rows in zip(cut.giants, plain, strict=True):
-        inner = _inner(babies, [place for place, _ in places], rows, basis)
+        inner = _inner(babies, [place for place, _ in places], rows, basis, batch)
         if giant:
             inner = batched(own._with(inner)._rotate(giant).data)
         total = inner if total is None else ops.modsum(total, inner, basis.q, out=total)

@@ -13,7 +13,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import log2, sqrt
+from math import log2
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _core
 from cloakwork._core import Tensor
-from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamError
+from cloakwork.errors import EncodeError, LevelError, ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
 from cloakwork.fhe.bgv.batching import checked_integers
@@ -31,12 +31,11 @@ from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.circuits import diagonals
 from cloakwork.fhe.circuits.diagonals import Diagonals, Layout, blockwise
 from cloakwork.fhe.circuits.hoisting import hoisted_sums, plain_sums
+from cloakwork.fhe.circuits.linear_errors import Effect, product_error, rounding_of_diagonals
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
-from cloakwork.fhe.ckks.estimates import rounding_of
 from cloakwork.fhe.ckks.slot_errors import Norms, SlotError
 from cloakwork.fhe.encoding.encoded import encoded_integers, encoded_values
 from cloakwork.fhe.encoding.packing import PackedSlots, Packing
-from cloakwork.fhe.estimates import noise
 from cloakwork.fhe.estimates.bounds import log2_of
 from cloakwork.fhe.places import on_its_device
 from cloakwork.lazy import public
@@ -210,24 +209,12 @@ class Matrix:
             return NotImplemented
         self.context.check(ciphertext, "matrix @ ciphertext")
         packing = self._result(ciphertext.packing)
-        self._check_keys(ciphertext)
+        ciphertext.keys.require(self.rotations, 0, "matrix")
         ciphertext = replace(ciphertext, packing=packing)
         if isinstance(ciphertext, CkksCiphertext):
             return cast("_Some", self._times_ckks(ciphertext))
         assert isinstance(ciphertext, BgvCiphertext)
         return cast("_Some", self._times_bgv(ciphertext))
-
-    def _check_keys(self, ciphertext: Ciphertext) -> None:
-        missing = [
-            step
-            for step in self.rotations
-            if self.context.rotation_element(step) not in ciphertext.keys.galois
-        ]
-        if missing:
-            raise MissingKeyError(
-                f"this matrix needs keys for the rotations {missing}, which are missing: "
-                "context.keygen(rotations=matrix.rotations)"
-            )
 
     def _times_ckks(self, ciphertext: CkksCiphertext) -> CkksCiphertext:
         own = ciphertext._settled() if self.context.automatic else ciphertext.relinearize()
@@ -239,36 +226,24 @@ class Matrix:
             self._sums(own),
             scale=own.scale * scale,
             bound=blockwise(self._diagonals, own.bound, 2.0**self._norms.spectral),
-            **self._noise(own, scale),
+            **own._erring(product_error(own, self._effect(own, scale), scale)),
         )
 
-    def _noise(self, own: CkksCiphertext, scale: float) -> dict[str, Any]:
-        """Errors of the input, of the encoded diagonals and of key switching."""
-        norms, parameters = self._norms, self.context.parameters
-        switch = noise.key_switch(parameters, own.level)
-        last = switch + log2(max(len(self._steps.giants), 1)) / 2
-        # Every diagonal is rounded independently, and multiplies a different slot.
-        whole = own.bound.rms * sqrt(own.context.slots)
-        met = min(own.size + log2(max(self.diagonals, 1)) / 2, log2_of(whole))
-        rounded = self._rounding(scale).scaled(met + log2(own.scale))
-        floats = own.size + log2(own.scale) + norms.sums + log2(scale) + noise.FLOAT_LOG2
-        # Errors of key switching are rotated and weighted as the input's are.
-        switched = replace(norms.grown(own._fresh(switch)), slot=switch + norms.fresh)
-        given = norms.of_shares(self._diagonals.matrix, self._shares(own))
-        weighted = given.grown(own.error).plus_independent(switched).scaled(log2(scale))
-        error = weighted.plus_independent(own._shared(rounded), own._fresh(last))
-        return own._erring(error.plus(own._constant(floats)))
+    def _effect(self, own: CkksCiphertext, scale: float) -> Effect:
+        return Effect(
+            self._norms,
+            self._norms.of_shares(self._diagonals.matrix, self._shares(own)),
+            self._rounding(scale),
+            giants=len(self._steps.giants),
+            diagonals=self.diagonals,
+        )
 
     def _rounding(self, scale: float) -> SlotError:
         """That of coefficients of a diagonal, by chance or as regular as those of few values."""
         if scale not in self._roundings:
-            parameters = self.context.parameters
-            chance = noise.encoding(parameters)
-            found = [(chance, chance)]
-            for offset in self._diagonals.offsets():
-                found.append(rounding_of(self._diagonals.slots(offset), scale, parameters))
-            slot, joint = (max(parts) for parts in zip(*found, strict=True))
-            self._roundings[scale] = SlotError.even(slot, joint)
+            rows = map(self._diagonals.slots, self._diagonals.offsets())
+            found = rounding_of_diagonals(rows, scale, self.context.parameters)
+            self._roundings[scale] = found
         return self._roundings[scale]
 
     def _shares(self, own: CkksCiphertext) -> NDArray[np.float64]:
@@ -308,6 +283,7 @@ class Matrix:
 
     def _sums(self, own: Ciphertext) -> Tensor:
         """The residues of the product, of a ciphertext of two parts."""
+        own.keys.require(self.rotations, own.level, "matrix")
         if own.context.parameters.special:
             return hoisted_sums(own, self._steps, self._at(own.level))
         return plain_sums(own, self._steps, self._at(own.level))

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isfinite
+from math import inf, isfinite
 from numbers import Real
 from typing import Any, Literal, cast, overload
 
@@ -26,6 +26,8 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, NoiseError, ParamError
+from cloakwork.fhe.approximation.errors import largest_error
+from cloakwork.fhe.approximation.intervals import evaluated
 from cloakwork.fhe.bgv import BgvCiphertext
 from cloakwork.fhe.bgv.batching import EXACT_FLOATS
 from cloakwork.fhe.ciphertext import Ciphertext
@@ -54,6 +56,7 @@ class Polynomial:
     basis          "power": of x^i.  "chebyshev": of T_i(u), u in [-1, 1], which computes with
                    values of about 1 and so loses less precision
     domain         (a, b) that "chebyshev" maps to [-1, 1]; an x whose bound leaves it is refused
+    error          the largest error for the function that it approximates, if that is known
 
     It uses `depth` levels: ceil(log2(degree + 1)), and one more unless 2 / length of the domain is
     an integer, as for (-1, 1).  Under CKKS the result has exactly the scale of its level (with
@@ -65,13 +68,16 @@ class Polynomial:
         coefficients: Sequence[Real] | ArrayLike,
         basis: Basis = "power",
         domain: tuple[float, float] = (-1.0, 1.0),
+        error: float | None = None,
     ) -> None:
+        if error is not None and not 0 <= error < inf:
+            raise ParamError("error", error, "a finite number, not negative, or None")
         if basis not in ("power", "chebyshev"):
             raise ParamError("basis", basis, '"power" or "chebyshev"')
         start, stop = map(float, domain)
         if not (isfinite(start) and isfinite(stop) and start < stop):
             raise ParamError("domain", domain, "finite (a, b) with a < b")
-        self.basis, self.domain = basis, (start, stop)
+        self.basis, self.domain, self.error = basis, (start, stop), error
         self.coefficients = _checked(coefficients)
 
     @property
@@ -218,11 +224,12 @@ class Polynomial:
 
     def _check_keys(self, x: Ciphertext) -> None:
         if self.key_switches:
-            x.keys.relinearization_key()
+            x.keys.relinearization_key(x.level)
 
     def __repr__(self) -> str:
         domain = f", domain={self.domain}" if self.basis == "chebyshev" else ""
-        return f'Polynomial(degree={self.degree}, basis="{self.basis}"{domain})'
+        error = "" if self.error is None else f", error={self.error:.3g}"
+        return f'Polynomial(degree={self.degree}, basis="{self.basis}"{domain}{error})'
 
 
 def chebyshev(
@@ -232,7 +239,8 @@ def chebyshev(
 ) -> Polynomial:
     """The polynomial that interpolates a function at the Chebyshev points of the domain.
 
-    For smooth functions its error is close to that of the best polynomial of the degree.
+    For smooth functions its error is close to that of the best polynomial of the degree.  The
+    largest error on the domain, measured, is its `error`.
 
     >>> sigmoid = chebyshev(lambda x: 1 / (1 + np.exp(-x)), 15, (-8.0, 8.0))
     >>> points = np.linspace(-8, 8, 1001)
@@ -245,11 +253,14 @@ def chebyshev(
     start, stop = empty.domain
 
     def mapped(u: NDArray[Any]) -> NDArray[Any]:
-        return np.asarray(function((stop - start) / 2 * u + (start + stop) / 2), dtype=np.float64)
+        return evaluated(function, (stop - start) / 2 * u + (start + stop) / 2)
 
     found = np.asarray(_chebyshev.chebinterpolate(cast("Any", mapped), degree))
     found[np.abs(found) < _NEGLIGIBLE * np.abs(found).max()] = 0.0
-    return Polynomial(found, "chebyshev", domain)
+    error = largest_error(
+        function, Polynomial(found, "chebyshev", domain), ((start, stop),), degree
+    )
+    return Polynomial(found, "chebyshev", domain, error)
 
 
 def _checked(coefficients: Sequence[Real] | ArrayLike) -> tuple[float, ...]:

@@ -27,11 +27,14 @@ from cloakwork.fhe.rns.layout import batched, like, parts
 class CkksSums:
     """The powers of x, by number, and sums of them.
 
-    x   two parts, at the scale of its level; for Chebyshev's polynomials within [-1, 1]
+    x        two parts, at the scale of its level; for Chebyshev's polynomials within [-1, 1]
+    precise  see `divided`
     """
 
-    def __init__(self, x: CkksCiphertext, plan: Schedule, chebyshev: bool) -> None:
-        self.x, self.level, self.chebyshev = x, x.level, chebyshev
+    def __init__(
+        self, x: CkksCiphertext, plan: Schedule, chebyshev: bool, *, precise: bool = False
+    ) -> None:
+        self.x, self.level, self.chebyshev, self.precise = x, x.level, chebyshev, precise
         self.moduli, self.bound = x.basis.moduli, x.bound
         # The noise of x counts once, times the slope; only the rounding is tracked here.
         self.powers = {1: replace(x, noise=-inf, coherence=0.0, alike=0.0, share=EVEN)}
@@ -45,7 +48,7 @@ class CkksSums:
             found = self._chebyshev_product(found, high - low)
         if self.chebyshev:
             found = replace(found, bound=self._range(_unit(power)))
-        return divided(found)
+        return divided(found, precise=self.precise)
 
     def _chebyshev_product(self, found: CkksCiphertext, difference: int) -> CkksCiphertext:
         """2 T_a T_b - T_(a - b) from T_a T_b."""
@@ -57,7 +60,8 @@ class CkksSums:
 
     def result(self, root: Node, scale: float) -> CkksCiphertext:
         """The polynomial at a level `root.depth` below x, at this scale."""
-        whole = divided(self._sum(root, scale * self.moduli[self.level - root.depth + 1]))
+        wanted = scale * self.moduli[self.level - root.depth + 1]
+        whole = divided(self._sum(root, wanted), precise=self.precise)
         slope = self._slope(root.coefficients) + log2(scale / self.x.scale)
         error = whole.error.plus(self.x.error.scaled(slope))
         return replace(whole, scale=scale, **whole._erring(error))
@@ -69,7 +73,8 @@ class CkksSums:
         for power, quotient in node.products:
             factor = self.powers[power]._cut(level)
             wanted = scale / factor.scale
-            above = divided(self._sum(quotient, wanted * self.moduli[level + 1]))
+            inner = self._sum(quotient, wanted * self.moduli[level + 1])
+            above = divided(inner, precise=self.precise)
             sums.add_product(product(replace(above, scale=wanted), factor))
         for power, coefficient in node.terms:
             if power:
@@ -148,9 +153,13 @@ def product(a: CkksCiphertext, b: CkksCiphertext) -> CkksCiphertext:
     return a._product(b)
 
 
-def divided(own: CkksCiphertext) -> CkksCiphertext:
-    """Relinearized and divided by the last modulus, for any scale."""
-    own = own if own._fuses_divisions else own.relinearize()
+def divided(own: CkksCiphertext, *, precise: bool = False) -> CkksCiphertext:
+    """Relinearized and divided by the last modulus, for any scale.
+
+    In one division, whose rounding has the deviation of one of K + 1 limbs for K special moduli;
+    `precise`: in two, of which only the last one's single limb counts.
+    """
+    own = own if own._fuses_divisions and not precise else own.relinearize()
     scale, grown = own.scale / own.basis.moduli[-1], own._divided_fields()
     return own._with(own._divided(), level=own.level - 1, scale=scale, **grown)
 

@@ -40,9 +40,9 @@ class CkksContext(Context):
         return self._unpickled, (self.parameters, self.levels, self.bound)
 
     def _scales(self) -> tuple[float, ...]:
-        """The scale of each level: at the top that of fresh ciphertexts, then scale^2 / q."""
-        scales = [self.parameters.scale]
-        for q in reversed(self.parameters.moduli[1:]):
+        """The scale of each level: that of fresh ciphertexts, below scale^2 / q, above it q."""
+        scales, fresh = [self.parameters.scale], self.parameters.fresh_level
+        for q in reversed(self.parameters.moduli[1 : fresh + 1]):
             scales.append(scales[-1] * scales[-1] / q)
         scales.reverse()
         if self.automatic and min(scales) < 1.0:
@@ -51,7 +51,7 @@ class CkksContext(Context):
                 f"scale 2^{log2_of(min(scales)):.1f} at level {scales.index(min(scales))}",
                 'a scale of 1 or more: take moduli near the scale, or levels="manual"',
             )
-        return tuple(scales)
+        return (*scales, *map(float, self.parameters.moduli[fresh + 1 :]))
 
     def _lowest(self) -> int:
         """The lowest level whose modulus holds its scale, with a bit for the sign."""
@@ -154,7 +154,8 @@ class CkksContext(Context):
             plaintext.data, plaintext.scale, self.tables, plaintext.size
         )
         ciphertext.check_room(room_log2(found, basis))
-        values = embedding.embed(found / plaintext.scale, self.parameters.degree)
+        own = self.parameters
+        values = embedding.embed(found / plaintext.scale, own.degree, own.generator)
         ciphertext.check_values(values)
         return values
 

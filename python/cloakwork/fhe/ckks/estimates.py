@@ -182,9 +182,9 @@ class Estimated(Ciphertext):
         for size in (1 << log for log in range(count.bit_length())):
             if 2 * size <= count:
                 # Sums of 2 size slots, of which there are so many, take a rotation each.
-                found += len(self.keys.route(size * stride)) * -(-count // (2 * size))
+                found += len(self.keys.route(size * stride, self.level)) * -(-count // (2 * size))
             if count & size and count % size:
-                found += len(self.keys.route(count % size * stride))
+                found += len(self.keys.route(count % size * stride, self.level))
         return found
 
     def precision_estimate(self) -> float:
@@ -335,7 +335,7 @@ def rounding_of(slots: NDArray[Any], scale: float, parameters: Parameters) -> tu
     smallest = float(largest[largest > 0].min(initial=inf))
     if log2(scale) + log2_of(smallest) >= 2 * log2(parameters.degree):
         return -inf, -inf
-    off = np.square(rounding(slots, scale, parameters.degree))
+    off = np.square(rounding(slots, scale, parameters.degree, parameters.generator))
     chance = 2.0 ** (2 * (noise.encoding(parameters) + noise.TAIL_LOG2))
     more = float(np.maximum(off - chance, 0.0).sum(axis=-1).max())
     most = float(off.max()), chance + more

@@ -156,7 +156,13 @@ class Norms:
         spectral = min(sqrt(sums * columns), float(np.linalg.norm(scaled)))
         if min(scaled.shape) <= _EXACT_NORM:
             spectral = min(spectral, float(np.linalg.norm(scaled, 2)) * _SLACK)
-        found = (sums, rows, _shortened(sizes), spectral)
+        squares = np.square(sizes)
+        found = (
+            sums,
+            rows,
+            shortened(squares.sum(axis=1), np.square(squares).sum(axis=1), squares.max(axis=1)),
+            spectral,
+        )
         return cls(*(log2_of(norm) + most for norm in found))
 
     def of_shares(self, matrix: NDArray[Any], share: Floats) -> Self:
@@ -185,16 +191,15 @@ class Norms:
         return SlotError(slot, joint, error.whole + self.spectral)
 
 
-def _shortened(sizes: Floats) -> float:
+def shortened(squares: Floats, fourth: Floats, most: Floats) -> float:
     """The largest root of a row's sum of squares, by how far errors times secrets reach.
+
+    squares, fourth, most   of each row: the sum of w[j]^2, that of w[j]^4, the largest w[j]^2
 
     Given the secret, the sum of w[j] e[j] s[j] is Gaussian with the variance S, the sum of
     w[j]^2 |s[j]|^2; S exceeds V + sqrt(2 x sum of w^4) + x max w^2 with a chance of e^-x, V its
     mean (Laurent and Massart 2000).  One such error alone is what TAIL_LOG2 is for.
     """
-    squares = np.square(sizes)
-    whole = squares.sum(axis=1)
-    most = whole + np.sqrt(2 * _CHANCE * np.square(squares).sum(axis=1))
-    most += _CHANCE * squares.max(axis=1)
-    reached = np.sqrt(_CHANCE * most) / 2.0**TAIL_LOG2
-    return float(np.minimum(reached, np.sqrt(whole)).max())
+    reach = squares + np.sqrt(2 * _CHANCE * fourth) + _CHANCE * most
+    reached = np.sqrt(_CHANCE * reach) / 2.0**TAIL_LOG2
+    return float(np.minimum(reached, np.sqrt(squares)).max())

@@ -2,7 +2,8 @@
 
 Slot j of a polynomial m is its value m(zeta^(5^j)) with zeta = exp(i pi / N); the powers of 5 are
 half of the odd exponents mod 2 N, the other half are their conjugates.  With that order the
-automorphism X -> X^(5^r) is a rotation of the slots by r.
+automorphism X -> X^(5^r) is a rotation of the slots by r.  Another `generator` may stand for 5: 3
+is that of SEAL.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ _DECODE_LOG2 = 66
 
 
 @lru_cache(maxsize=8)
-def _slot_positions(degree: int) -> NDArray[np.int64]:
+def _slot_positions(degree: int, generator: int) -> NDArray[np.int64]:
     """[N / 2]: slot j stands at FFT position (5^j mod 2 N - 1) / 2."""
-    return (rotation_exponents(degree) - 1) // 2
+    return (rotation_exponents(degree, generator) - 1) // 2
 
 
 @lru_cache(maxsize=8)
@@ -44,19 +45,19 @@ def _twist(degree: int) -> Slots:
     return np.asarray(np.exp(1j * np.pi / degree * np.arange(degree)))
 
 
-def embed_inverse(slots: Slots, degree: int) -> NDArray[np.float64]:
+def embed_inverse(slots: Slots, degree: int, generator: int = 5) -> NDArray[np.float64]:
     """[..., N / 2] slots -> [..., N] real coefficients, unscaled; O(N log N)."""
-    positions = _slot_positions(degree)
+    positions = _slot_positions(degree, generator)
     values = np.empty((*slots.shape[:-1], degree), dtype=np.complex128)
     values[..., positions] = slots
     values[..., degree - 1 - positions] = slots.conj()
     return np.ascontiguousarray((np.fft.fft(values) / degree * _twist(degree).conj()).real)
 
 
-def embed(coefficients: NDArray[np.float64], degree: int) -> Slots:
+def embed(coefficients: NDArray[np.float64], degree: int, generator: int = 5) -> Slots:
     """[..., N] coefficients -> [..., N / 2] slots, unscaled; O(N log N)."""
     values = np.fft.ifft(coefficients * _twist(degree)) * degree
-    return np.asarray(values[..., _slot_positions(degree)])
+    return np.asarray(values[..., _slot_positions(degree, generator)])
 
 
 def checked_values(values: ArrayLike, slots: int, batch: bool = False) -> Slots:
@@ -93,7 +94,7 @@ def encode(slots: Slots, scale: float, basis: Basis, modulus: int) -> Tensor:
     """[..., n] finite values -> [..., N, k] residues of scale times their polynomial, NTT."""
     filled = np.zeros((*slots.shape[:-1], basis.degree // 2), dtype=np.complex128)
     filled[..., : slots.shape[-1]] = slots
-    coefficients = embed_inverse(filled, basis.degree)
+    coefficients = embed_inverse(filled, basis.degree, basis.generator)
     integers, excess = scaled_integers(coefficients, scale, modulus)
     values = basis.reduce(asarray(integers))
     if excess:
@@ -103,12 +104,12 @@ def encode(slots: Slots, scale: float, basis: Basis, modulus: int) -> Tensor:
     return values
 
 
-def rounding(slots: Slots, scale: float, degree: int) -> NDArray[np.float64]:
+def rounding(slots: Slots, scale: float, degree: int, generator: int = 5) -> NDArray[np.float64]:
     """[..., N / 2]: the errors of slots by the rounding of their polynomial's coefficients."""
     filled = np.zeros((*slots.shape[:-1], degree // 2), dtype=np.complex128)
     filled[..., : slots.shape[-1]] = slots
-    exact = embed_inverse(filled, degree) * scale
-    return np.abs(embed(np.rint(exact) - exact, degree))
+    exact = embed_inverse(filled, degree, generator) * scale
+    return np.abs(embed(np.rint(exact) - exact, degree, generator))
 
 
 def constant(value: float, scale: float, basis: Basis) -> tuple[Tensor, float]:
@@ -138,7 +139,7 @@ def decode(values: Tensor, scale: float, tables: Tables, size: float = 0.0) -> S
     size   log2 of a bound on the slots
     """
     found, _ = message_coefficients(values, scale, tables, size)
-    return embed(found / scale, tables.parameters.degree)
+    return embed(found / scale, tables.parameters.degree, tables.parameters.generator)
 
 
 def message_coefficients(

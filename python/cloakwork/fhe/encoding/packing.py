@@ -106,6 +106,17 @@ class Packing:
             out[..., : self.count, : self.length] = spread
         return out.reshape(*batch, self.slots)
 
+    def held(self, slots: NDArray[Any]) -> NDArray[Any]:
+        """The values of this shape in slots [slots] or [B, slots]: the inverse of `placed`."""
+        batch = slots.shape[:-1]
+        if self.count is None:
+            return slots[..., : self.length]
+        if self.tiled:
+            rows = slots.reshape(*batch, self.count, self.row // self.period, self.period)
+            return rows[..., 0, : self.length]
+        blocks = slots.reshape(*batch, self.slots // self.period, self.period)
+        return blocks[..., : self.count, : self.length]
+
     def _takes(self, shape: tuple[int, ...]) -> bool:
         own = self.shape[-len(shape) :] if shape else ()
         return all(a in (1, b) for a, b in zip(shape[-len(own) :], own, strict=True))

@@ -1,7 +1,8 @@
 """The order of slots in Cloakwork and in other libraries.
 
 It matters where a *polynomial* goes from one library to another, as when a ciphertext is
-converted; the libraries' own encoders all put values in order.
+converted; the libraries' own encoders all put values in order.  A context with the `slot_order` of
+a library has its slots where that library has them, and rotates them with its automorphisms.
 
 | | CKKS slot j | BGV (BFV) slot j of the rows | root mod t |
 |---|---|---|---|
@@ -17,19 +18,16 @@ Lattigo may repeat n values all over, which is a sparser polynomial (`np.tile` d
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.context import Context
-from cloakwork.fhe.encoding.exponents import powers
-from cloakwork.modular.primes import primitive_root
+from cloakwork.fhe.encoding.exponents import GENERATORS, rotation_exponents, row_exponents
 
 Library = Literal["seal", "openfhe", "lattigo"]
-
-_GENERATORS = {"seal": 3, "openfhe": 5, "lattigo": 5}
 
 
 def to_library(context: Context, slots: ArrayLike, library: Library) -> NDArray[Any]:
@@ -70,41 +68,16 @@ def _checked(context: Context, slots: ArrayLike) -> NDArray[Any]:
 
 def _order(context: Context, library: Library) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Which slot here each of theirs is, and whether it is the conjugate (CKKS alone)."""
-    if library not in _GENERATORS:
-        raise ParamError("library", library, f"one of {', '.join(_GENERATORS)}")
-    degree = context.parameters.degree
-    row = degree // 2
-    ours = np.empty(2 * degree, dtype=np.int64)
-    ours[context.rotation_elements] = np.arange(row)
-    ours[2 * degree - context.rotation_elements] = np.arange(row, degree)
-    theirs = powers(_GENERATORS[library], row, 2 * degree)
-    if context.parameters.scheme == "ckks":
-        places = ours[theirs]
-        return places % row, places >= row
-    turn = _root_exponent(degree, context.parameters.plain_modulus, library)
-    both = np.concatenate((theirs, 2 * degree - theirs))
-    return ours[both * turn % (2 * degree)], np.zeros(degree, dtype=bool)
-
-
-def _root_exponent(degree: int, t: int, library: Library) -> int:
-    """The odd e such that their root mod t is ours to the power of e."""
-    root = primitive_root(2 * degree, t)
-    values = powers(root, 2 * degree, t)[1::2]
-    if library == "lattigo":
-        own = pow(_least_generator(t), (t - 1) // (2 * degree), t)
-        return 2 * int(np.flatnonzero(values == own)[0]) + 1
-    return 2 * int(values.argmin()) + 1
-
-
-def _least_generator(t: int) -> int:
-    factors, rest, divisor = set(), t - 1, 2
-    while divisor * divisor <= rest:
-        while rest % divisor == 0:
-            factors.add(divisor)
-            rest //= divisor
-        divisor += 1
-    factors |= {rest} - {1}
-    candidate = 2
-    while any(pow(candidate, (t - 1) // factor, t) == 1 for factor in factors):
-        candidate += 1
-    return candidate
+    if library not in get_args(Library):
+        raise ParamError("library", library, f"one of {', '.join(get_args(Library))}")
+    own, degree = context.parameters, context.parameters.degree
+    if own.scheme == "ckks":
+        mine, theirs = context.rotation_elements, rotation_exponents(degree, GENERATORS[library])
+        mine = np.concatenate((mine, 2 * degree - mine))
+    else:
+        mine = row_exponents(degree, own.plain_modulus, own.slot_order)
+        theirs = row_exponents(degree, own.plain_modulus, library)
+    slots = np.empty(2 * degree, dtype=np.int64)
+    slots[mine] = np.arange(degree)
+    places = slots[theirs]
+    return places % context.slots, places >= context.slots

@@ -107,7 +107,7 @@ def reached(parameters: Parameters, level: int, bound: float, terms: int = 1) ->
     """
     scale, size = log2(parameters.scale), log2(bound)
     noise = independent(fresh_public(parameters), encoding(parameters))
-    for place in range(parameters.level, level, -1):
+    for place in range(parameters.fresh_level, level, -1):
         product = total(1 + size + scale + noise, 2 * noise + TAIL_LOG2)
         grown = log2(terms) + total(product, key_switch(parameters, place))
         last = log2(parameters.moduli[place])

@@ -161,36 +161,72 @@ def _permissions(file: BinaryIO) -> int | None:
 
 
 def _checked(path: Path, memory: memoryview) -> Contents:
-    if memory[: len(_MAGIC)] != _MAGIC or len(memory) < _HEADER_BYTES + _CHECKSUM_BYTES:
-        raise LoadError(f"{path}: expected a file of keys or ciphertexts, which begins with CWFHE")
-    version = int.from_bytes(memory[5:7], "little")
-    if version != VERSION:
-        raise LoadError(f"{path}: expected version {VERSION}, got {version}")
+    head_bytes(path, bytes(memory[:_HEADER_BYTES]))
     body, checksum = memory[:-_CHECKSUM_BYTES], memory[-_CHECKSUM_BYTES:]
     if blake2b(body, digest_size=_CHECKSUM_BYTES).digest() != checksum:
         raise LoadError(f"{path}: the checksum differs: the file is truncated or altered")
     return _parsed(path, body)
 
 
-def _parsed(path: Path, body: memoryview) -> Contents:
-    """The contents of a body whose checksum is right; it may still be malicious."""
-    end = _HEADER_BYTES + int.from_bytes(body[8:_HEADER_BYTES], "little")
+@dataclass(frozen=True)
+class Head:
+    """The beginning of a file, which says what follows.
+
+    entries      name, shape and bytes per word of each tensor
+    size_bytes   the length of the whole file
+    """
+
+    kind: str
+    fields: dict[str, Any]
+    entries: list[tuple[str, tuple[int, ...], int]]
+    size_bytes: int
+
+
+def head_bytes(path: Path, beginning: bytes) -> int:
+    """The length of a file's beginning that `head` needs, from its first 16 bytes.
+
+    Raises LoadError for bytes of no such file.
+    """
+    if beginning[: len(_MAGIC)] != _MAGIC or len(beginning) < _HEADER_BYTES:
+        raise LoadError(f"{path}: expected a file of keys or ciphertexts, which begins with CWFHE")
+    version = int.from_bytes(beginning[5:7], "little")
+    if version != VERSION:
+        raise LoadError(f"{path}: expected version {VERSION}, got {version}")
+    return _HEADER_BYTES + int.from_bytes(beginning[8:_HEADER_BYTES], "little")
+
+
+def head(path: Path, beginning: bytes | memoryview) -> Head:
+    """The head of a file from its first `head_bytes` or more; LoadError for an invalid one."""
+    end = head_bytes(path, bytes(beginning[:_HEADER_BYTES]))
     try:
-        header = loads(bytes(body[_HEADER_BYTES:end]))
+        header = loads(bytes(beginning[_HEADER_BYTES:end]))
         kind, fields, listed = header["kind"], header["fields"], header["tensors"]
         entries = [(str(name), tuple(map(int, shape)), int(size)) for name, shape, size in listed]
         fields = dict(fields)
     except _SENSELESS as error:
         raise LoadError(f"{path}: the header is not one of this version") from error
-    tensors: dict[str, NDArray[np.int64]] = {}
+    total = end
     for name, shape, size in entries:
         fits = len(shape) <= _MOST_AXES and all(0 <= length < _MOST_ELEMENTS for length in shape)
         count = prod(shape) if fits else _MOST_ELEMENTS
-        if size not in _WORDS or count >= _MOST_ELEMENTS or end + count * size > len(body):
+        if size not in _WORDS or count >= _MOST_ELEMENTS:
+            raise LoadError(f"{path}: tensor {name!r} is longer than the file")
+        total += count * size
+    return Head(str(kind), fields, entries, total + _CHECKSUM_BYTES)
+
+
+def _parsed(path: Path, body: memoryview) -> Contents:
+    """The contents of a body whose checksum is right; it may still be malicious."""
+    found_head = head(path, body)
+    end = head_bytes(path, bytes(body[:_HEADER_BYTES]))
+    tensors: dict[str, NDArray[np.int64]] = {}
+    for name, shape, size in found_head.entries:
+        count = prod(shape)
+        if end + count * size > len(body):
             raise LoadError(f"{path}: tensor {name!r} is longer than the file")
         found = np.frombuffer(body, dtype=f"<i{size}", count=count, offset=end)
         tensors[name] = found.reshape(shape).astype(np.int64)
         end += count * size
     if end != len(body):
         raise LoadError(f"{path}: {len(body) - end} bytes after the last tensor")
-    return Contents(path, str(kind), fields, tensors)
+    return Contents(path, found_head.kind, found_head.fields, tensors)

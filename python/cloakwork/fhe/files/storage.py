@@ -7,8 +7,8 @@ ciphertexts, public and evaluation keys take half of their memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, replace
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from math import inf, log2, prod
 from pathlib import Path
 from shlex import quote
@@ -31,13 +31,14 @@ from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.encoding.packing import Packing
 from cloakwork.fhe.estimates.bounds import Bound, Stated
 from cloakwork.fhe.files.container import Contents, PathLike, load, save
+from cloakwork.fhe.keys.encapsulation import Encapsulation, check_encapsulation
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
-from cloakwork.fhe.keys.public import PublicKey, expanded_encryption
+from cloakwork.fhe.keys.public import PublicKey, expanded_encryption, fingerprint
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns.key_switching import SwitchingKey, expanded, halves
 from cloakwork.fhe.rns.layout import part
 from cloakwork.fhe.rns.samplers import SEED_BYTES, wiped
-from cloakwork.fhe.rns.tables import frozen
+from cloakwork.fhe.rns.tables import Tables, frozen
 from cloakwork.fhe.schemes import context_of
 from cloakwork.fhe.security import InsecureWarning
 from cloakwork.tensors.conversion import asarray
@@ -55,6 +56,8 @@ _MOST_BATCH = 1 << 40
 _MOST_BITS = float(1 << 20)
 # Of a float's exponent.
 _MOST_FLOAT = 1023.0
+# The names of keys to a sparse secret and back.
+_ENTER, _LEAVE = "sparse.enter", "sparse.leave"
 # low, high and three sizes.
 _BOUND_NUMBERS = 5
 
@@ -112,7 +115,7 @@ def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
     zero = broadcast_to(zeros((), dtype="i64"), (parts, level + 1, degree))
     contents.tensors["data"] = np.asarray(zero)
     # The caller who gives ciphertexts to a program has already accepted their security.
-    made: Ciphertext = _made(contents, _ciphertext, insecure=True)
+    made: Ciphertext = _made(contents, ciphertext_of, insecure=True)
     if isinstance(made, CkksCiphertext):
         made = replace(made, bound=replace(made.bound, given=False))
     if batch is not None and not (type(batch) is int and 0 < batch < _MOST_BATCH):
@@ -123,6 +126,12 @@ def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
 
 def save_ciphertext(path: PathLike | BinaryIO, ciphertext: CiphertextData) -> None:
     """Write a ciphertext; fresh ones of the secret as their first half and a seed."""
+    fields, data = stated(ciphertext)
+    save(path, "ciphertext", fields, {"data": data})
+
+
+def stated(ciphertext: CiphertextData) -> tuple[dict[str, Any], Array]:
+    """The fields of a ciphertext in its file, and its tensor [..., k, N]."""
     fields, data = described(ciphertext), ciphertext.data
     if isinstance(ciphertext, CkksCiphertext):
         shown = ciphertext.bound.shown()
@@ -130,7 +139,7 @@ def save_ciphertext(path: PathLike | BinaryIO, ciphertext: CiphertextData) -> No
     if ciphertext.seed is not None:
         fields["seed"] = ciphertext.seed.hex()
         data = part(data, 0)
-    save(path, "ciphertext", fields, {"data": limbs_first(data)})
+    return fields, limbs_first(data)
 
 
 def save_public(path: PathLike | BinaryIO, public: PublicKey) -> None:
@@ -144,8 +153,12 @@ def save_evaluation(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> No
     named: dict[str, SwitchingKey] = {str(g): key for g, key in evaluation.galois.items()}
     if evaluation.relinearization is not None:
         named["s^2"] = evaluation.relinearization
+    sparse = evaluation.encapsulation
+    if sparse is not None:
+        named |= {_ENTER: sparse.enter, _LEAVE: sparse.leave}
     fields = _common(evaluation.context, evaluation.key)
     fields["seeds"] = {name: key.seed.hex() for name, key in named.items()}
+    fields["key_levels"] = {name: key.level for name, key in named.items()}
     tables = evaluation.context.tables
     bodies = {name: limbs_first(halves(tables, key.data)[0]) for name, key in sorted(named.items())}
     save(path, "evaluation keys", fields, bodies)
@@ -162,10 +175,10 @@ def save_secret(path: PathLike, keys: Keys) -> None:
 def load_any(
     path: PathLike | BinaryIO, *, expect: str | None = None, insecure: bool = False
 ) -> Any:
-    """The object in a file: Ciphertext, PublicKey, EvaluationKeys, or Keys from a secret key.
+    """The object in a file: a ciphertext or a set of them, PublicKey, EvaluationKeys, or Keys.
 
-    expect     the kind that it must be: "ciphertext", "public key", "evaluation keys" or
-               "secret key"
+    expect     the kind that it must be: "ciphertext", "ciphertexts", "public key",
+               "evaluation keys" or "secret key"
     insecure   accept parameters with less than 128 bits of security, and, with an InsecureWarning,
                a secret's file that other users can read
 
@@ -175,9 +188,12 @@ def load_any(
     invalid secret, or a secret that does not match its public key; and, without `insecure`, for
     what it accepts.
     """
+    from cloakwork.fhe.files import sets
+
     contents = load(path)
     readers: dict[str, Callable[[Contents, Context], Any]] = {
-        "ciphertext": _ciphertext,
+        "ciphertext": ciphertext_of,
+        sets.KIND: sets.read,
         "public key": _public,
         "evaluation keys": _evaluation,
         "secret key": _secret,
@@ -225,7 +241,7 @@ def load_ciphertext(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> Ci
 
 
 def _common(context: Context, key: str) -> dict[str, Any]:
-    parameters = asdict(context.parameters) | {"scale": context.parameters.scale.hex()}
+    parameters = context.parameters.fields()
     fingerprint = context.parameters.fingerprint
     fields: dict[str, Any] = {"parameters": parameters, "fingerprint": fingerprint, "key": key}
     if isinstance(context, CkksContext):
@@ -245,6 +261,8 @@ def _context(contents: Contents, insecure: bool) -> Context:
     for name in ("degree", "plain_modulus", "digit_limbs", "gadget_base_log2"):
         if not isinstance(given.get(name), int):
             raise contents.wrong(name, "an integer", repr(given.get(name)))
+    if not isinstance(given.get("reserved", 0), int):
+        raise contents.wrong("reserved", "an integer", repr(given.get("reserved")))
     parameters = Parameters(**given)
     if parameters.fingerprint != contents.field("fingerprint", str):
         raise contents.wrong("fingerprint", "that of the parameters", "another")
@@ -278,7 +296,8 @@ def _check_degree(contents: Contents, degree: int) -> None:
         raise contents.wrong("tensors", "one or more", "none")
 
 
-def _ciphertext(contents: Contents, context: Context) -> Ciphertext:
+def ciphertext_of(contents: Contents, context: Context) -> Ciphertext:
+    """The ciphertext of a file's contents; LoadError for a wrong field or residue."""
     level, count = contents.field("level", int), contents.field("parts", int)
     if not 0 <= level <= context.parameters.level or count not in (2, 3):
         raise contents.wrong("level and parts", "those of the parameters", f"{level}, {count}")
@@ -365,8 +384,6 @@ def _estimate(contents: Contents, name: str) -> float:
 
 
 def _public(contents: Contents, context: Context, tensor: str = "data") -> PublicKey:
-    from cloakwork.fhe.keys.keys import fingerprint
-
     basis = context.tables.chain(context.parameters.level)
     body = _residues(contents, tensor, (), basis.moduli, basis.degree)
     seed = _seed(contents, bytes.fromhex(contents.field("seed", str)))
@@ -378,21 +395,49 @@ def _public(contents: Contents, context: Context, tensor: str = "data") -> Publi
 
 
 def _evaluation(contents: Contents, context: Context) -> EvaluationKeys:
-    tables = context.tables
-    basis = tables.extended(context.parameters.level)
-    digits = tables.digit_count(context.parameters.level)
     seeds: dict[str, Any] = contents.field("seeds", dict)
+    levels = _key_levels(contents, context, seeds)
+    if _ENTER in seeds:
+        check_encapsulation(context.parameters)
     keys = {}
     for name, text in seeds.items():
+        tables = context.tables.entry if name == _ENTER else context.tables
+        if levels[name] > tables.parameters.level:
+            raise contents.wrong("key_levels", f"{tables.parameters.level} for {name!r}", "more")
         seed = _seed(contents, bytes.fromhex(text))
-        body = _residues(contents, name, (digits,), basis.moduli, basis.degree)
-        keys[name] = SwitchingKey(frozen(expanded(tables, seed, body)), seed)
-    squared = keys.pop("s^2", None)
+        keys[name] = _switching_key(contents, name, tables, (levels[name], seed))
+    squared, sparse = keys.pop("s^2", None), None
+    if _ENTER in keys or _LEAVE in keys:
+        sparse = Encapsulation(keys.pop(_ENTER), keys.pop(_LEAVE))
     galois = {int(name): key for name, key in keys.items()}
     for element in galois:
-        if not (element % 2 and 0 < element < 2 * basis.degree):
+        if not (element % 2 and 0 < element < 2 * context.parameters.degree):
             raise contents.wrong("seeds", "odd Galois elements below 2 N", str(element))
-    return EvaluationKeys(context, contents.field("key", str), squared, galois)
+    return EvaluationKeys(context, contents.field("key", str), squared, galois, sparse)
+
+
+def _key_levels(contents: Contents, context: Context, names: Collection[str]) -> dict[str, int]:
+    """The level of each key; older files hold keys of the highest level alone."""
+    top = context.parameters.level
+    if "key_levels" not in contents.fields:
+        return dict.fromkeys(names, top)
+    found: dict[str, Any] = contents.field("key_levels", dict)
+    if found.keys() != set(names):
+        raise contents.wrong("key_levels", f"those of {sorted(names)}", f"{sorted(found)}")
+    for name, level in found.items():
+        if type(level) is not int or not 0 <= level <= top:
+            raise contents.wrong("key_levels", f"0 to {top} for key {name!r}", repr(level))
+    return found
+
+
+def _switching_key(
+    contents: Contents, name: str, tables: Tables, known: tuple[int, bytes]
+) -> SwitchingKey:
+    """A key of known level and seed; LoadError if its tensor has another shape than the level's."""
+    level, seed = known
+    basis, digits = tables.extended(level), tables.digit_count(level)
+    body = _residues(contents, name, (digits,), basis.moduli, basis.degree)
+    return SwitchingKey(frozen(expanded(tables, level, seed, body)), seed, level)
 
 
 def _secret(contents: Contents, context: Context) -> Keys:

@@ -6,7 +6,8 @@ copies, pickles or traces one.
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
 import numpy as np
@@ -20,6 +21,7 @@ from cloakwork.fhe.encoding.plaintext import Plaintext
 from cloakwork.fhe.estimates import noise
 from cloakwork.fhe.estimates.bounds import Stated
 from cloakwork.fhe.keys import secrets
+from cloakwork.fhe.keys.encapsulation import encapsulation, owns_encapsulation
 from cloakwork.fhe.keys.evaluation import CONJUGATION, EvaluationKeys
 from cloakwork.fhe.keys.flooding import Flooding, Request, shown
 from cloakwork.fhe.keys.public import PublicKey, public_key, secret_encryption
@@ -32,6 +34,7 @@ from cloakwork.lazy import public
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
+    from cloakwork.fhe.bootstrapping.bootstrapping import Bootstrapping
     from cloakwork.fhe.ciphertext import Ciphertext
     from cloakwork.fhe.ckks import CkksCiphertext
     from cloakwork.fhe.context import Context
@@ -40,12 +43,6 @@ if TYPE_CHECKING:
 
 # The default statistical security of disclosed decryptions, in bits.
 _SECURITY = 40
-
-
-def fingerprint(body: Tensor, seed: bytes) -> str:
-    """32 hexadecimal digits for a secret, from its public key."""
-    limb = np.ascontiguousarray(np.asarray(body[0, :, 0]))
-    return blake2b(seed + limb.tobytes(), digest_size=16).hexdigest()
 
 
 @public("cloakwork.fhe")
@@ -66,7 +63,7 @@ class Keys:
         self._secret: Tensor | None = ternary(basis, ())
         self._secret.mark_secret()
         own = self._at(context.parameters.level)
-        self.public: PublicKey = public_key(context, own, fingerprint)
+        self.public: PublicKey = public_key(context, own)
         self.evaluation = EvaluationKeys(context, self.public.key)
 
     @classmethod
@@ -115,24 +112,58 @@ class Keys:
         *,
         conjugation: bool = False,
         relinearization: bool = False,
+        level: int | None = None,
     ) -> EvaluationKeys:
         """Make more evaluation keys, as `keygen` does, and add them to `evaluation`.
 
-        Existing ciphertexts keep their evaluation keys: `Ciphertext.using` replaces them.
+        A key that exists for a lower level is replaced.  Existing ciphertexts keep their evaluation
+        keys: `Ciphertext.using` replaces them.
         """
-        row = self.context.parameters.degree // 2
-        wanted = steps_to_add(rotations, row)
-        elements = [self.context.rotation_element(step) for step in wanted if step % row]
-        elements += [self.context.element(CONJUGATION)] if conjugation else []
-        galois = dict(self.evaluation.galois)
-        for element in elements:
-            if element not in galois:
-                galois[element] = self._galois_key(element)
-        squared = self.evaluation.relinearization
-        if relinearization and squared is None:
-            squared = self._relinearization_key()
-        self.evaluation = EvaluationKeys(self.context, self.key, squared, galois)
+        context = self.context
+        level = context.level_of(level, "keygen")
+        wanted = self._elements(rotations, level)
+        if conjugation:
+            wanted[context.element(CONJUGATION)] = level
+        galois, squared = dict(self.evaluation.galois), self.evaluation.relinearization
+        for element, own in wanted.items():
+            if element not in galois or galois[element].level < own:
+                galois[element] = self._galois_key(element, own)
+        if relinearization and (squared is None or squared.level < level):
+            squared = self._relinearization_key(level)
+        sparse = self.evaluation.encapsulation
+        self.evaluation = EvaluationKeys(context, self.key, squared, galois, sparse)
         return self.evaluation
+
+    def _elements(self, rotations: Rotations, level: int) -> dict[int, int]:
+        """The elements of rotations, each with the level of its key: the highest asked for."""
+        row = self.context.parameters.degree // 2
+        found: dict[int, int] = {}
+        for step in steps_to_add(rotations, row):
+            own = rotations[step] if isinstance(rotations, Mapping) else level
+            own = self.context.level_of(own, "keygen")
+            if step % row:
+                element = self.context.rotation_element(step)
+                found[element] = max(own, found.get(element, own))
+        return found
+
+    def add_bootstrapping(self, bootstrapping: Bootstrapping) -> EvaluationKeys:
+        """Make the keys that a bootstrapping needs, and add them to `evaluation`.
+
+        These are its rotations, conjugation and products, each of the highest level at which it is
+        used, and the keys to a fresh sparse secret and back, which is drawn here and then
+        overwritten.  Raises KeyMismatchError for one of other parameters.
+        """
+        self.context.check(bootstrapping, "add_bootstrapping")
+        needed = bootstrapping.key_levels
+        self.add(bootstrapping.rotation_levels)
+        self.add(conjugation=True, level=needed["conjugation"])
+        found = self.add(relinearization=True, level=needed["products"])
+        held = found.encapsulation
+        if held is None or held.leave.level < needed["raising"]:
+            made = encapsulation(self.context.tables, self._whole(), needed["raising"])
+            found = replace(found, encapsulation=made)
+        self.evaluation = found
+        return found
 
     def adopt(self, evaluation: EvaluationKeys) -> EvaluationKeys:
         """Use evaluation keys from a file as `evaluation`; each is checked with the secret.
@@ -158,23 +189,24 @@ class Keys:
             with wiped(self._turned(element)) as target:
                 if not secrets.leads(tables, key, secret, target):
                     return False
-        return True
+        sparse = evaluation.encapsulation
+        return sparse is None or owns_encapsulation(tables, sparse, secret)
 
     def _turned(self, element: int) -> Tensor:
         """S(X^(1 / g)), which the automorphism by g maps to s."""
         inverse = pow(element, -1, 2 * self.context.parameters.degree)
         return evaluator.automorphism(self._whole(), self.context.tables.automorphism(inverse))
 
-    def _relinearization_key(self) -> SwitchingKey:
+    def _relinearization_key(self, level: int) -> SwitchingKey:
         tables, secret = self.context.tables, self._whole()
         basis = tables.extended(self.context.parameters.level)
         with wiped(ops.modmul(secret, secret, basis.q)) as square:
-            return switching_key(tables, square, secret)
+            return switching_key(tables, level, square, secret)
 
-    def _galois_key(self, element: int) -> SwitchingKey:
+    def _galois_key(self, element: int, level: int) -> SwitchingKey:
         """From s to s(X^(1 / g))."""
         with wiped(self._turned(element)) as target:
-            return switching_key(self.context.tables, self._whole(), target)
+            return switching_key(self.context.tables, level, self._whole(), target)
 
     def encrypt(
         self,

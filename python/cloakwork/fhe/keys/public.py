@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, BinaryIO
+
+import numpy as np
 
 from cloakwork import ops
 from cloakwork._core import Tensor
@@ -107,8 +110,14 @@ def expanded_encryption(basis: Basis, body: Tensor, seed: bytes) -> Tensor:
     return data
 
 
-def public_key(context: Context, secret: Tensor, fingerprint: Any) -> PublicKey:
-    """A fresh public key under a secret [N, k]; `fingerprint` names it from its residues."""
+def fingerprint(data: Tensor, seed: bytes) -> str:
+    """32 hexadecimal digits for a secret, from its public key [2, N, k]."""
+    limb = np.ascontiguousarray(np.asarray(data[0, :, 0]))
+    return blake2b(seed + limb.tobytes(), digest_size=16).hexdigest()
+
+
+def public_key(context: Context, secret: Tensor) -> PublicKey:
+    """A fresh public key under a secret [N, k]."""
     basis = context.tables.chain(context.parameters.level)
     data, seed = secret_encryption(basis, None, secret, context.parameters.plain_modulus or 1)
     return PublicKey(context, frozen(data), seed, fingerprint(data, seed))

@@ -13,7 +13,7 @@ from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe.parameters import ERROR_SIGMA
 from cloakwork.fhe.rns.key_switching import SwitchingKey, error_weights, halves, message
-from cloakwork.fhe.rns.layout import part
+from cloakwork.fhe.rns.layout import limb_range, part
 from cloakwork.fhe.rns.samplers import wiped
 from cloakwork.modular.negacyclic import integers
 from cloakwork.tensors.conversion import asarray
@@ -70,17 +70,17 @@ def opens(context: Context, public: Tensor, secret: Tensor) -> bool:
 
 
 def leads(tables: Tables, key: SwitchingKey, source: Tensor, target: Tensor) -> bool:
-    """Whether a key is from one secret to another, [N, special + k] each."""
+    """Whether a key is from one secret to another, [N, special + k] each of the highest level."""
     multiple = tables.parameters.plain_modulus or 1
-    basis = tables.extended(tables.parameters.level)
+    basis = tables.extended(key.level)
+    source, target = (limb_range(secret, 0, basis.limbs) for secret in (source, target))
     b, a = halves(tables, key.data)
-    over = integers(
-        [pow(w, -1, q) for w, q in zip(error_weights(tables), basis.moduli, strict=True)]
-    )
+    weights = error_weights(tables, key.level)
+    over = integers([pow(w, -1, q) for w, q in zip(weights, basis.moduli, strict=True)])
     for number in range(a.shape[0]):
         with (
             wiped(ops.modmul(a[number], target, basis.q)) as found,
-            wiped(message(tables, source, number)) as hidden,
+            wiped(message(tables, key.level, source, number)) as hidden,
         ):
             ops.modneg(hidden, basis.q, out=hidden)
             ops.modsum(found, hidden, basis.q, out=found)

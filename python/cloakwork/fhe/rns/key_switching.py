@@ -7,6 +7,8 @@ A key from s' to s holds, for each digit d, a pair (b_d, a_d) with
 T_d = 1 mod the limbs of digit d and 0 mod the others.  Its limbs of the chain are stored over P,
 so that the division by P is a subtraction (Han and Ki, ePrint 2019/688; the folding is ours).
 Without special moduli, P is 1 and digits are those of HEAL's gadget: 2^(w d) stands for T_d.
+
+A key is made for a level and has its digits and limbs alone; at lower levels it is cut further.
 """
 
 from __future__ import annotations
@@ -29,11 +31,13 @@ from cloakwork.modular.negacyclic import integers
 class SwitchingKey:
     """From one secret to another, with the seed that all a_d are expanded from.
 
-    data   [2, D, N, special + k] of b and a; in the gadget form [D, 2, N, k]
+    data    [2, D, N, special + level + 1] of b and a; in the gadget form [D, 2, N, level + 1]
+    level   the highest at which it switches
     """
 
     data: Tensor
     seed: bytes
+    level: int
     _home: SwitchingKey | None = None
     """The key on the CPU of which this is a copy."""
     _copies: WeakValueDictionary[str, SwitchingKey] = field(default_factory=WeakValueDictionary)
@@ -46,7 +50,7 @@ class SwitchingKey:
             return home
         found = home._copies.get(name)
         if found is None or not _core.is_readable(found.data):
-            found = SwitchingKey(home.data.to(name), home.seed, home)
+            found = SwitchingKey(home.data.to(name), home.seed, home.level, home)
             home._copies[name] = found
         return found
 
@@ -56,7 +60,7 @@ class SwitchingKey:
         return 8 * prod(self.data.shape)
 
     def __repr__(self) -> str:
-        return f"SwitchingKey(shape={self.data.shape})"
+        return f"SwitchingKey(level={self.level}, shape={self.data.shape})"
 
 
 def halves(tables: Tables, data: Tensor) -> tuple[Tensor, Tensor]:
@@ -64,19 +68,18 @@ def halves(tables: Tables, data: Tensor) -> tuple[Tensor, Tensor]:
     return (data[0], data[1]) if tables.special_limbs else (data[:, 0], data[:, 1])
 
 
-def empty_key(tables: Tables) -> Tensor:
-    """Room for a key of all levels."""
-    top = tables.parameters.level
-    digits, basis = tables.digit_count(top), tables.extended(top)
+def empty_key(tables: Tables, level: int) -> Tensor:
+    """Room for a key of a level."""
+    digits, basis = tables.digit_count(level), tables.extended(level)
     shape = (2, digits) if tables.special_limbs else (digits, 2)
     return residues(shape, basis.degree, basis.limbs)
 
 
-def expanded(tables: Tables, seed: bytes, body: Tensor | None = None) -> Tensor:
+def expanded(tables: Tables, level: int, seed: bytes, body: Tensor | None = None) -> Tensor:
     """A key's tensor with its a from the seed, and its b from `body` [D, N, K] if given."""
-    data = empty_key(tables)
+    data = empty_key(tables, level)
     b, a = halves(tables, data)
-    basis = tables.extended(tables.parameters.level)
+    basis = tables.extended(level)
     for number in range(a.shape[0]):
         uniform(seed_of(seed, number), (), basis, out=a[number])
     if body is not None:
@@ -84,19 +87,23 @@ def expanded(tables: Tables, seed: bytes, body: Tensor | None = None) -> Tensor:
     return data
 
 
-def switching_key(tables: Tables, source: Tensor, target: Tensor) -> SwitchingKey:
-    """The key from one secret to another, [N, special + k] each in the NTT domain."""
+def switching_key(tables: Tables, level: int, source: Tensor, target: Tensor) -> SwitchingKey:
+    """The key of a level from one secret to another.
+
+    source, target   [N, special + level + 1] or with further limbs, in the NTT domain
+    """
     seed = fresh_seed()
-    data = expanded(tables, seed)
-    _fill(tables, data, source, target)
-    return SwitchingKey(frozen(data), seed)
+    data = expanded(tables, level, seed)
+    limbs = tables.extended(level).limbs
+    _fill(tables, level, data, (limb_range(source, 0, limbs), limb_range(target, 0, limbs)))
+    return SwitchingKey(frozen(data), seed, level)
 
 
-def _fill(tables: Tables, data: Tensor, source: Tensor, target: Tensor) -> None:
-    """Write b = -a s + e + P T s' next to a, digit by digit."""
+def _fill(tables: Tables, level: int, data: Tensor, secrets: tuple[Tensor, Tensor]) -> None:
+    """Write b = -a s + e + P T s' next to a, digit by digit; `secrets` are s' and s."""
     b, a = halves(tables, data)
-    basis = tables.extended(tables.parameters.level)
-    over = integers(error_weights(tables))
+    basis, (source, target) = tables.extended(level), secrets
+    over = integers(error_weights(tables, level))
     for number in range(a.shape[0]):
         own = b[number]
         with (
@@ -106,36 +113,36 @@ def _fill(tables: Tables, data: Tensor, source: Tensor, target: Tensor) -> None:
             ops.modneg(mask, basis.q, out=mask)
             ops.modmuladd(noise, over, mask, basis.q, out=own)
         if tables.special_limbs:
-            _add_digit(tables, own, source, number)
+            _add_digit(tables, level, own, source, number)
         else:
-            _add_gadget(tables, own, source, number)
+            _add_gadget(tables, level, own, source, number)
 
 
-def error_weights(tables: Tables) -> list[int]:
+def error_weights(tables: Tables, level: int) -> list[int]:
     """[special + k]: times which errors stand in a key: 1 in special limbs, P^-1 in the chain's."""
     special = prod(tables.parameters.special)
-    return [1] * tables.special_limbs + [pow(special, -1, q) for q in tables.parameters.moduli]
+    return [1] * tables.special_limbs + [pow(special, -1, q) for q in tables.chain(level).moduli]
 
 
-def message(tables: Tables, source: Tensor, number: int) -> Tensor:
+def message(tables: Tables, level: int, source: Tensor, number: int) -> Tensor:
     """[N, special + k]: the message of a key's digit, as weights of its limbs."""
-    basis = tables.extended(tables.parameters.level)
+    basis = tables.extended(level)
     out = zero_residues((), basis.degree, basis.limbs)
     add = _add_digit if tables.special_limbs else _add_gadget
-    add(tables, out, source, number)
+    add(tables, level, out, source, number)
     return out
 
 
-def _add_digit(tables: Tables, b: Tensor, source: Tensor, number: int) -> None:
-    step, chain = tables.parameters.digit_limbs, tables.chain(tables.parameters.level)
+def _add_digit(tables: Tables, level: int, b: Tensor, source: Tensor, number: int) -> None:
+    step, chain = tables.parameters.digit_limbs, tables.chain(level)
     start, stop = number * step, min((number + 1) * step, chain.limbs)
     first, last = tables.special_limbs + start, tables.special_limbs + stop
     own, message = limb_range(b, first, last), limb_range(source, first, last)
     ops.modsum(own, message, chain.q[start:stop], out=own)
 
 
-def _add_gadget(tables: Tables, b: Tensor, source: Tensor, number: int) -> None:
-    chain, base = tables.chain(tables.parameters.level), tables.parameters.gadget_base_log2
+def _add_gadget(tables: Tables, level: int, b: Tensor, source: Tensor, number: int) -> None:
+    chain, base = tables.chain(level), tables.parameters.gadget_base_log2
     power = integers([pow(2, base * number, q) for q in chain.moduli])
     ops.modmuladd(source, power, b, chain.q, out=b)
 

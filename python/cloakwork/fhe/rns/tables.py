@@ -6,7 +6,7 @@ without the special ones, are one range; a level's tables are views.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
 
@@ -35,7 +35,8 @@ def constants(values: int | list[int] | list[list[int]]) -> Tensor:
 class Basis:
     """Some limbs with their transform, in bit-reversed order.
 
-    q [k], psi and psi_inv [k, N], n_inv [k], perm [N] (the identity)
+    q [k], psi and psi_inv [k, N], n_inv [k], perm [N] (the identity); `generator` of the order of
+    CKKS slots
     """
 
     moduli: tuple[int, ...]
@@ -45,6 +46,7 @@ class Basis:
     psi_inv: Tensor
     n_inv: Tensor
     perm: Tensor
+    generator: int = 5
 
     @property
     def limbs(self) -> int:
@@ -66,6 +68,7 @@ class Basis:
             self.psi_inv[start:stop],
             self.n_inv[start:stop],
             self.perm,
+            self.generator,
         )
 
     def ntt(self, a: Tensor, out: Tensor | None = None) -> Tensor:
@@ -152,6 +155,7 @@ class Tables:
             frozen(transform.psi_inv),
             frozen(transform.n_inv),
             frozen(asarray(np.arange(parameters.degree))),
+            parameters.generator,
         )
         self.chain = lru_cache(maxsize=None)(self._chain)
         self.extended = lru_cache(maxsize=None)(self._extended)
@@ -160,6 +164,22 @@ class Tables:
         self.mod_down_and_rescale = lru_cache(maxsize=None)(self._mod_down_and_rescale)
         self.q_inv = lru_cache(maxsize=None)(self._q_inv)
         self.automorphism = lru_cache(maxsize=None)(self._automorphism)
+
+    @once
+    def entry(self) -> Tables:
+        """Of q_0 and the largest special modulus alone: for switching to a sparse secret."""
+        own = self.parameters
+        return Tables(
+            replace(
+                own,
+                moduli=own.moduli[:1],
+                special=(max(own.special),),
+                scale=1.0,
+                digit_limbs=1,
+                security=None,
+                reserved=0,
+            )
+        )
 
     def limbs(self, start: int, stop: int) -> Basis:
         """A range of special and chain limbs, special ones first."""

@@ -1,0 +1,210 @@
+"""What the client computes from decrypted outputs: labels, probabilities, the largest score.
+
+The steps are data (JSON), so that they stand in the file of a compiled model and are read without
+the model's own format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import ModelError
+
+Values = NDArray[Any]
+
+__all__ = ["CLIENT_KINDS", "ClientStep", "ClientTail"]
+
+
+@dataclass(frozen=True)
+class ClientStep:
+    """output = kind(inputs, parameters), arrays [batch, ...]; the parameters are JSON."""
+
+    output: str
+    kind: str
+    inputs: tuple[str, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ClientTail:
+    """Steps from the decrypted outputs of a Graph to the results of the model.
+
+    results   names of outputs or of steps, in the model's order
+    """
+
+    results: tuple[str, ...]
+    steps: tuple[ClientStep, ...] = ()
+
+    def check(self, outputs: Sequence[str]) -> None:
+        """ModelError unless each step is of a known kind and reads outputs or earlier steps."""
+        known = set(outputs)
+        for step in self.steps:
+            place = f"client step {step.output!r}"
+            if step.kind not in CLIENT_KINDS:
+                raise ModelError(
+                    f"{place}: expected one of {sorted(CLIENT_KINDS)}, found {step.kind!r}"
+                )
+            self._check_known(place, step.inputs, known)
+            if step.output in known:
+                raise ModelError(f"{place}: expected a name of its own, found it twice")
+            known.add(step.output)
+        if not self.results:
+            raise ModelError("the model has no results")
+        self._check_known("the results", self.results, known)
+
+    @staticmethod
+    def _check_known(place: str, names: Sequence[str], known: set[str]) -> None:
+        for name in names:
+            if name not in known:
+                raise ModelError(f"{place}: expected values of {sorted(known)}, found {name!r}")
+
+    def run(self, outputs: Mapping[str, Values]) -> dict[str, Values]:
+        """The results, arrays [batch, ...], from decrypted outputs [batch, ...].
+
+        ModelError where a step does not accept its values or parameters.
+        """
+        values = dict(outputs)
+        for step in self.steps:
+            arguments = [np.asarray(values[name]) for name in step.inputs]
+            try:
+                values[step.output] = CLIENT_KINDS[step.kind](*arguments, **step.parameters)
+            except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+                raise ModelError(f"client step {step.output!r}, {step.kind}: {error}") from error
+        return {name: values[name] for name in self.results}
+
+    def to_json(self) -> dict[str, Any]:
+        """A form that `from_json` reads."""
+        return {
+            "results": list(self.results),
+            "steps": [
+                {
+                    "output": step.output,
+                    "kind": step.kind,
+                    "inputs": list(step.inputs),
+                    "parameters": dict(step.parameters),
+                }
+                for step in self.steps
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> ClientTail:
+        """Read the form of `to_json`; ModelError for any other."""
+        try:
+            steps = tuple(
+                ClientStep(
+                    _text(step["output"]),
+                    _text(step["kind"]),
+                    tuple(_text(name) for name in step["inputs"]),
+                    dict(step["parameters"]),
+                )
+                for step in stored["steps"]
+            )
+            return cls(tuple(_text(name) for name in stored["results"]), steps)
+        except (KeyError, TypeError, ValueError) as error:
+            raise ModelError(
+                f"client steps: expected results and steps with output, kind, inputs and "
+                f"parameters: {error!r}"
+            ) from error
+
+    def describe(self) -> str:
+        """One line a step, or nothing."""
+        return "\n".join(
+            f"client: {step.output} = {step.kind}({', '.join(step.inputs)})" for step in self.steps
+        )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"expected a text, found {value!r}")
+    return value
+
+
+def _argmax(x: Values, axis: int = 1, keepdims: bool = False, last: bool = False) -> Values:
+    """The index of the largest element; of several, the first, or the last."""
+    if last:
+        found = x.shape[axis] - 1 - np.argmax(np.flip(x, axis), axis, keepdims=keepdims)
+    else:
+        found = np.argmax(x, axis, keepdims=keepdims)
+    return np.asarray(found)
+
+
+def _argmin(x: Values, axis: int = 1, keepdims: bool = False, last: bool = False) -> Values:
+    return _argmax(-x, axis, keepdims, last)
+
+
+def _softmax(x: Values, axis: int = 1) -> Values:
+    weights = np.exp(x - x.max(axis=axis, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=axis, keepdims=True))
+
+
+def _log_softmax(x: Values, axis: int = 1) -> Values:
+    low = x - x.max(axis=axis, keepdims=True)
+    return np.asarray(low - np.log(np.exp(low).sum(axis=axis, keepdims=True)))
+
+
+def _sigmoid(x: Values) -> Values:
+    return np.asarray(0.5 + 0.5 * np.tanh(np.asarray(x, dtype=np.float64) / 2))
+
+
+def _labels(x: Values, classes: Sequence[int | str]) -> Values:
+    """classes[x], of indices x."""
+    return np.asarray(np.array(classes)[np.asarray(x, dtype=np.int64)])
+
+
+def _both_classes(x: Values) -> Values:
+    """[1 - x, x] of the second class's values x: [batch] or [batch, 1]."""
+    column = x.reshape(len(x), 1)
+    return np.concatenate([1 - column, column], axis=1)
+
+
+def _normalize(x: Values, norm: str = "L1") -> Values:
+    if norm == "MAX":
+        lengths = x.max(axis=1, keepdims=True)
+    elif norm == "L1":
+        lengths = np.abs(x).sum(axis=1, keepdims=True)
+    else:
+        lengths = np.sqrt((x * x).sum(axis=1, keepdims=True))
+    return np.asarray(x / np.where(lengths == 0, 1.0, lengths))
+
+
+def _above(x: Values, threshold: float = 0.0, inclusive: bool = False) -> Values:
+    """1 where x exceeds the threshold (or equals it, if inclusive), else 0."""
+    return np.asarray(x >= threshold if inclusive else x > threshold, dtype=np.int64)
+
+
+def _reshape(x: Values, shape: Sequence[int]) -> Values:
+    """To [batch, *shape]."""
+    return x.reshape(len(x), *shape)
+
+
+def _affine(x: Values, scale: float = 1.0, offset: float = 0.0) -> Values:
+    return np.asarray(x * scale + offset)
+
+
+def _cast(x: Values, to: str) -> Values:
+    return x.astype(to)
+
+
+# Each takes arrays [batch, ...] and parameters of JSON.
+CLIENT_KINDS: dict[str, Callable[..., Values]] = {
+    "above": _above,
+    "affine": _affine,
+    "argmax": _argmax,
+    "argmin": _argmin,
+    "both_classes": _both_classes,
+    "cast": _cast,
+    "exp": lambda x: np.asarray(np.exp(x)),
+    "labels": _labels,
+    "log_softmax": _log_softmax,
+    "normalize": _normalize,
+    "reshape": _reshape,
+    "sigmoid": _sigmoid,
+    "softmax": _softmax,
+    "tanh": lambda x: np.asarray(np.tanh(x)),
+}

@@ -1,0 +1,153 @@
+"""A compiled model: its program, its client and server, its file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork import files
+from cloakwork.compiler.client import Client
+from cloakwork.compiler.description import Description
+from cloakwork.compiler.server import Server
+from cloakwork.errors import LoadError, ModelError, ParamError
+from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
+from cloakwork.programs import notes
+from cloakwork.programs.program import Program
+
+if TYPE_CHECKING:
+    from cloakwork.compiler.graph import Graph
+    from cloakwork.compiler.report import CompileReport
+    from cloakwork.programs.transcript import Transcript
+
+
+class CompiledModel:
+    """An encrypted program made from a model; `fhe.compile` and `fhe.load_model` make it.
+
+    program       a recorded program: of encrypted inputs by name, and evaluation keys
+    description   how inputs are encoded and results decoded
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        description: Description,
+        *,
+        graph: Graph | None = None,
+        report: CompileReport | None = None,
+    ) -> None:
+        self.program, self.description = program, description
+        self._graph, self._report = graph, report
+
+    @property
+    def context(self) -> CkksContext:
+        """CKKS under its parameters."""
+        example = next(iter(self.program._signature.examples.values()))
+        assert isinstance(example, CkksCiphertext)
+        return example.context
+
+    @property
+    def rotations(self) -> list[int]:
+        """The steps that need keys."""
+        return list(self.description.rotations)
+
+    @property
+    def report(self) -> CompileReport:
+        """What was decided and measured; ModelError for a model from a file, see `report_json`."""
+        if self._report is None:
+            raise ModelError("a model from a file has its report as JSON: report_json")
+        return self._report
+
+    @property
+    def report_json(self) -> dict[str, Any]:
+        """The report as JSON's types."""
+        return dict(self.description.report)
+
+    def describe(self) -> str:
+        """Depth, keys, sizes, errors, costs and the alternatives, in words."""
+        return str(self.description.report["text"])
+
+    def split(self) -> tuple[Client, Server]:
+        """The client's half, and the server's, which has no type that can hold a secret."""
+        return Client(self.description, self.context), Server(self.program)
+
+    def plain(self, x: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, NDArray[Any]]:
+        """The results of the model itself, with its approximations, in float64.
+
+        ModelError for a model from a file, which holds only encoded weights.
+        """
+        if self._graph is None:
+            raise ModelError(
+                "a model from a file holds encoded weights alone: compute plain results with the "
+                "model that it was compiled from"
+            )
+        return self._graph.predict(x)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a .cwk file: the program, with one note for the client; `fhe.load_model` reads it.
+
+        ParamError for another name.  The file appears whole or not at all.
+        """
+        target = files.name_of(path)
+        if not target.endswith(".cwk"):
+            raise ParamError("path", target, "a name that ends in .cwk")
+        self.program.save(target, more_notes={notes.MODEL: self.description.to_json()})
+
+    def to_heal(self, inputs: Mapping[str, Any], **options: Any) -> Transcript:
+        """The program as a HEAL transcript, with data for its inputs; see `Program.to_heal`.
+
+        inputs   ciphertexts by name, with their evaluation keys
+        """
+        return self.program.to_heal(dict(inputs), **options)
+
+    def __repr__(self) -> str:
+        shapes = ", ".join(f"{p.name} {list(p.shape)}" for p in self.description.inputs)
+        return f"CompiledModel({self.description.name}: {shapes})"
+
+
+def read_model(path: str | PathLike[str]) -> CompiledModel:
+    """A compiled model from its file alone.
+
+    Raises LoadError for a truncated or altered file, or one without a compiled model; OSError for
+    one that cannot be read.
+    """
+    from cloakwork.programs import loading
+
+    name = files.name_of(path)
+    program = loading.load(name, checksums=files.is_container(name))
+    if not isinstance(program, Program) or notes.MODEL not in program._core.notes():
+        raise LoadError(f"{name}: expected a compiled model, of fhe.compile, got another program")
+    described = Description.read(notes.read(program._core, notes.MODEL, name))
+    _check(program, described, name)
+    return CompiledModel(program, described)
+
+
+def _check(program: Program, described: Description, path: str) -> None:
+    """LoadError unless the note fits the program."""
+    examples, results = program._signature.examples, program.returned
+    place = f"{path}: the note {notes.MODEL}"
+    named = dict(zip(program.outputs, results, strict=False))
+    pairs = [(described.inputs, examples), (described.outputs, named)]
+    for ports, held in pairs:
+        if {port.name for port in ports} != held.keys():
+            got = ", ".join(port.name for port in ports)
+            raise LoadError(f"{place}: expected the names {', '.join(held)}, got {got}")
+        for port in ports:
+            one = held[port.name]
+            if not isinstance(one, CkksCiphertext):
+                raise LoadError(f"{place}: {port.name}: expected a ciphertext of the program")
+            whole = port.size if port.layout is None else port.layout.count
+            single = port.layout is not None and whole == 1
+            slots = port.layout is None or port.layout.slots == one.context.slots
+            if not slots or one.batch != (None if single else whole):
+                raise LoadError(f"{place}: {port.name}: expected the program's ciphertexts")
+    report = described.report
+    if not isinstance(report.get("text"), str):
+        raise LoadError(f"{place}.report: expected its text, got none")
+    steps = np.asarray(described.rotations, dtype=np.int64)
+    slots = next(iter(examples.values())).context.slots
+    if (np.abs(steps) > slots).any():
+        raise LoadError(f"{place}.rotations: expected steps of {slots} slots")

@@ -1,0 +1,404 @@
+"""`fhe.compile`: a model becomes an encrypted program, with the least parameters that suffice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, groupby, islice
+from math import ceil, log2
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.compiler.approximation.approximate import approximate
+from cloakwork.compiler.approximation.options import ApproximationOptions
+from cloakwork.compiler.compiled import CompiledModel
+from cloakwork.compiler.costs import MEASURED, Ring, Work
+from cloakwork.compiler.description import Description
+from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.importing import from_model
+from cloakwork.compiler.layouts import Grid, Layout
+from cloakwork.compiler.lowering.affine import Candidates
+from cloakwork.compiler.lowering.emission import Emitter, Ranges
+from cloakwork.compiler.lowering.folding import folded, joined
+from cloakwork.compiler.lowering.planning import GraphPlan, Planner
+from cloakwork.compiler.lowering.throughput import BatchEmitter, BatchPlan
+from cloakwork.compiler.nodes import Affine, Function
+from cloakwork.compiler.parameters import LEAST_SCALE, Limits, choices, largest_scale, room_of
+from cloakwork.compiler.ports import Port
+from cloakwork.compiler.report import Alternative, CompileReport, NodeCost
+from cloakwork.compiler.trials import Trial, tried
+from cloakwork.errors import ParamError
+from cloakwork.fhe.arguments import whole_number
+from cloakwork.fhe.ckks import CkksContext
+from cloakwork.fhe.operands import is_number
+from cloakwork.fhe.schemes import ckks
+from cloakwork.fhe.security import asked_security, secure_degrees
+from cloakwork.fhe.sizing import Sizes
+from cloakwork.programs.program import Program
+
+Floats = NDArray[np.float64]
+Mode = Literal["latency", "throughput", "memory"]
+MODES: tuple[Mode, ...] = ("latency", "throughput", "memory")
+
+# The stated error, relative to the largest that was measured.
+_ERROR_FACTOR = 4.0
+# The largest error by default, relative to the largest output.
+_RELATIVE_ERROR = 0.01
+# The bits by which a cheaper scale is to be more exact than needed, and the share of the time that
+# it must not exceed to be worth another trial.
+_SPARE_BITS, _WORTH = 2, 0.75
+# The ring on which affine maps are compared before parameters are known.
+_NOMINAL_DEGREE = 1 << 14
+# The least width of a range, relative to the widest of the value.
+_LEAST_WIDTH = 0.1
+
+
+@dataclass(frozen=True)
+class Options:
+    """The checked options of `compile`."""
+
+    mode: Mode
+    limits: Limits
+    margin: float
+    precision: float | None
+    bounds: Mapping[str, tuple[float, float]]
+
+    @classmethod
+    def checked(cls, scheme: str, mode: str, limits: Limits, **rest: Any) -> Options:
+        """ParamError for options of no meaning."""
+        if scheme != "ckks":
+            raise ParamError("scheme", repr(scheme), '"ckks"')
+        if mode not in MODES:
+            raise ParamError("optimize", repr(mode), " or ".join(f'"{one}"' for one in MODES))
+        margin, precision = rest["margin"], rest["precision"]
+        if not (is_number(margin) and 0 <= margin <= 10):
+            raise ParamError("margin", margin, "a number from 0 to 10")
+        if precision is not None and not (is_number(precision) and precision > 0):
+            raise ParamError("precision", precision, "the largest error of an output, above 0")
+        return cls(mode, limits, float(margin), precision, rest["bounds"])
+
+
+def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
+    """`fhe.compile` with all of its options."""
+    security = asked_security(given["security"], given["insecure"])
+    if security is not None:
+        secure_degrees(security)
+    limits = Limits(security, _degree(given["degree"]))
+    graph, values = _graph(model, sample)
+    own = Options.checked(
+        given["scheme"],
+        given["optimize"],
+        limits,
+        margin=given["margin"],
+        precision=given["precision"],
+        bounds=_bounds(graph, given["bounds"]),
+    )
+    return _Compiler(graph, values, own).model()
+
+
+def _degree(degree: int | None) -> int | None:
+    return None if degree is None else whole_number("degree", degree, "a power of two")
+
+
+def _graph(model: Any, sample: Any) -> tuple[Graph, dict[str, Floats]]:
+    """The model as a graph, and its checked sample [batch, *shape] by name."""
+    graph = from_model(model, sample)
+    values = graph.check_inputs(sample)
+    given = {node.output: values[node.output].reshape(-1, *node.shape) for node in graph.inputs}
+    return graph, given
+
+
+def _bounds(graph: Graph, bounds: Any) -> dict[str, tuple[float, float]]:
+    names = [node.output for node in graph.inputs]
+    if bounds is None:
+        return {}
+    given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(names, bounds)
+    for name, edges in given.items():
+        pair = isinstance(edges, tuple | list) and len(edges) == 2 and all(map(is_number, edges))
+        if name not in names or not pair or not edges[0] < edges[1]:
+            allowed = f"(low, high) of numbers, low < high, of the inputs {names}"
+            raise ParamError("bounds", repr({name: edges}), allowed)
+    return {name: (float(edges[0]), float(edges[1])) for name, edges in given.items()}
+
+
+class _Layouts(NamedTuple):
+    """A plan for one degree."""
+
+    mode: Mode
+    plan: GraphPlan | BatchPlan
+    sizes: Sizes
+
+    def ring(self, used: int) -> Ring:
+        """After so many levels are used up."""
+        return ring_of(self.sizes, used)
+
+    @property
+    def seconds(self) -> float:
+        """The estimated time of a run."""
+        return sum(node.seconds for node in self.nodes)
+
+    @property
+    def nodes(self) -> tuple[NodeCost, ...]:
+        """The estimated cost of each step."""
+        return tuple(self.plan.costs(MEASURED, self.ring))
+
+
+def is_cheaper(first: Affine, second: Affine, both: Affine) -> bool:
+    """Whether one map costs less than two, one after the other, at an ordinary level."""
+    ring = Ring(_NOMINAL_DEGREE, 5, 2, 3)
+
+    def price(work: Work) -> float:
+        return MEASURED.seconds(work, ring)
+
+    slots, size = ring.degree // 2, first.terms[0][1].shape[1]
+    if len(first.terms) > 1 or max(size, first.size, second.size) > slots:
+        return both.nonzeros <= first.nonzeros + second.nonzeros
+    name, geometry = first.inputs[0], first.source.geometry
+    grid = Grid(*geometry.inputs[1:], 1) if geometry is not None else None
+    images = Layout.images(geometry.inputs, slots, grid) if geometry and grid else None
+    layout = images or Layout.dense(size, slots)
+    one, _ = Candidates(first, {name: layout}, slots, price).best()
+    two, _ = Candidates(second, {first.output: one.layout}, slots, price).best()
+    whole, _ = Candidates(both, {name: layout}, slots, price).best()
+    return price(whole.work) <= price(one.work) + price(two.work)
+
+
+def ring_of(sizes: Sizes, used: int) -> Ring:
+    """The ring after so many levels are used up."""
+    limbs = max(len(sizes.moduli) - used, 1)
+    special = len(sizes.special)
+    return Ring(sizes.degree, limbs, special, -(-limbs // special))
+
+
+class _Tried(NamedTuple):
+    """A plan whose program was run."""
+
+    layouts: _Layouts
+    context: CkksContext
+    program: Program
+    trial: Trial
+
+    @property
+    def stated(self) -> dict[str, float]:
+        """The error of each output that is stated: larger than the measured one."""
+        return {name: _ERROR_FACTOR * error for name, error in self.trial.errors.items()}
+
+    def excess(self, wanted: Mapping[str, float]) -> float:
+        """log2 of how much more the largest stated error is than wanted."""
+        return max(log2(max(self.stated[name] / wanted[name], 2.0**-60)) for name in wanted)
+
+
+class _Compiler:
+    """One compilation."""
+
+    def __init__(self, graph: Graph, sample: dict[str, Floats], options: Options) -> None:
+        self.sample, self.options, self.approximations = sample, options, ""
+        self._plans: dict[tuple[Mode, int], GraphPlan] = {}
+        self.graph = joined(folded(self._approximated(graph)), is_cheaper)
+        self.ranges = self._ranges()
+        self.expected = self.graph.run(sample)
+
+    def _approximated(self, graph: Graph) -> Graph:
+        if not any(isinstance(node, Function) for node in graph.nodes):
+            return graph
+        own = ApproximationOptions(self.options.margin, self.options.precision)
+        made = approximate(graph, self.sample, own)
+        self.approximations = str(made)
+        return made.graph
+
+    def _ranges(self) -> Ranges:
+        """The range of each element on the sample, with the margin; inputs have one for all."""
+        found = {}
+        inputs = {node.output for node in self.graph.inputs}
+        for name, (low, high) in self.graph.trace_ranges(self.sample).items():
+            stated = self.options.bounds.get(name)
+            if stated is not None:
+                found[name] = np.full(low.size, stated[0]), np.full(low.size, stated[1])
+            elif name in inputs:
+                least, most = np.full_like(low, low.min()), np.full_like(high, high.max())
+                found[name] = self._widened(least, most)
+            else:
+                found[name] = self._widened(low, high)
+        return found
+
+    def _widened(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        width = high - low
+        most = float(width.max()) or float(np.abs(high).max()) or 1.0
+        more = self.options.margin * np.maximum(width, _LEAST_WIDTH * most) + 1e-9 * most
+        return low - more, high + more
+
+    def model(self) -> CompiledModel:
+        """The first degree and the cheapest scale whose measured error is small enough."""
+        wanted, pilot = self._tolerances(), None
+        for layouts in self._by_time(self._candidates(self.options.mode)):
+            pilot = self._tried(layouts)
+            if pilot.excess(wanted) <= 0:
+                found = self._cheaper(pilot, wanted)
+                return self._model(found)
+        assert pilot is not None
+        got = {name: f"{error:.2g}" for name, error in pilot.stated.items()}
+        allowed = f"at most {wanted}: accept a larger error, or a larger degree"
+        degree = pilot.layouts.sizes.degree
+        raise ParamError("precision", f"errors of {got} at degree {degree}", allowed)
+
+    @staticmethod
+    def _by_time(found: Iterator[_Layouts]) -> Iterator[_Layouts]:
+        """Those of two degrees by their time, then those of the next two."""
+        degrees = groupby(found, key=lambda one: one.sizes.degree)
+        while True:
+            pair = [list(own) for _, own in islice(degrees, 2)]
+            if not pair:
+                return
+            yield from sorted(chain(*pair), key=lambda one: one.seconds)
+
+    def _cheaper(self, pilot: _Tried, wanted: Mapping[str, float]) -> _Tried:
+        """With the scale for which key switches are cheapest, if the error stays small enough."""
+        mode, plan, sizes = pilot.layouts
+        least = sizes.scale + ceil(pilot.excess(wanted)) + _SPARE_BITS
+        security = self.options.limits.security
+        room = room_of(self.ranges, self.graph.outputs)
+        scales = (range(bits, bits - 1, -1) for bits in range(max(least, LEAST_SCALE), sizes.scale))
+        found = (largest_scale(plan.depth, room, sizes.degree, security, own) for own in scales)
+        others = [_Layouts(mode, plan, other) for other in found if other is not None]
+        best = min(others, key=lambda one: one.seconds, default=pilot.layouts)
+        if best.seconds > _WORTH * pilot.layouts.seconds:
+            return pilot
+        tried = self._tried(best)
+        return tried if tried.excess(wanted) <= 0 else pilot
+
+    def _tried(self, layouts: _Layouts) -> _Tried:
+        context = self._context(layouts.sizes)
+        emitter = self._emitter(layouts, context)
+        described = self._description(layouts, {}, {})
+        program, trial = tried(emitter, described, context, (self.sample, self.expected))
+        return _Tried(layouts, context, program, trial)
+
+    def _emitter(self, layouts: _Layouts, context: CkksContext) -> Emitter | BatchEmitter:
+        if isinstance(layouts.plan, BatchPlan):
+            return BatchEmitter(layouts.plan, context, self.ranges)
+        return Emitter(layouts.plan, context, self.ranges, compact=layouts.mode == "memory")
+
+    def _context(self, sizes: Sizes) -> CkksContext:
+        security = self.options.limits.security
+        return ckks(
+            sizes.degree,
+            sizes.moduli,
+            sizes.special,
+            scale=2.0**sizes.scale,
+            security=128 if security is None else security,
+            insecure=security is None,
+        )
+
+    def _candidates(self, mode: Mode) -> Iterator[_Layouts]:
+        """Plans by ascending degree."""
+        room = room_of(self.ranges, self.graph.outputs)
+        batch, limits = BatchPlan(self.graph), self.options.limits
+        for sizes in choices(batch.depth, room, limits):
+            if mode == "throughput":
+                yield _Layouts(mode, batch, sizes)
+                continue
+            plan = self._plan(mode, sizes)
+            # Values that are moved to other layouts may take more levels.
+            scales = range(sizes.scale, 21, -1)
+            found = largest_scale(plan.depth, room, sizes.degree, limits.security, scales)
+            if found is not None:
+                yield _Layouts(mode, plan, found)
+
+    def _plan(self, mode: Mode, sizes: Sizes) -> GraphPlan:
+        known = self._plans.get((mode, sizes.degree))
+        if known is not None:
+            return known
+        bytes_alone = mode == "memory"
+
+        def price(work: Work, used: int) -> float:
+            ring = ring_of(sizes, used)
+            return ring.bytes_of(work) if bytes_alone else MEASURED.seconds(work, ring)
+
+        found = Planner(self.graph, sizes.degree // 2, price).plan()
+        self._plans[mode, sizes.degree] = found
+        return found
+
+    def _tolerances(self) -> dict[str, float]:
+        """The largest error of each output."""
+        if self.options.precision is not None:
+            return dict.fromkeys(self.graph.outputs, self.options.precision)
+        return {
+            name: _RELATIVE_ERROR * (float(np.abs(values).max()) or 1.0)
+            for name, values in self.expected.items()
+        }
+
+    def _model(self, found: _Tried) -> CompiledModel:
+        layouts, stated = found.layouts, found.stated
+        report = self._report(layouts, found.context, found.trial)
+        described = self._description(
+            layouts, stated, report.to_json() | {"text": report.describe()}
+        )
+        return CompiledModel(found.program, described, graph=self.graph, report=report)
+
+    def _description(
+        self, layouts: _Layouts, errors: Mapping[str, float], report: Mapping[str, Any]
+    ) -> Description:
+        return Description(
+            self.graph.name,
+            tuple(self._port(layouts.plan, node.output, 0.0) for node in self.graph.inputs),
+            tuple(
+                self._port(layouts.plan, name, errors.get(name, 0.0)) for name in self.graph.outputs
+            ),
+            tuple(layouts.plan.rotations),
+            layouts.plan.needs_relinearization,
+            self.graph.client_tail,
+            report,
+        )
+
+    def _port(self, plan: GraphPlan | BatchPlan, name: str, error: float) -> Port:
+        low, high = (
+            float(edge) for edge in (self.ranges[name][0].min(), self.ranges[name][1].max())
+        )
+        layout = plan.layout(name) if isinstance(plan, GraphPlan) else None
+        return Port(name, tuple(self.graph[name].shape), low, high, layout, error)
+
+    def _report(self, layouts: _Layouts, context: CkksContext, trial: Trial) -> CompileReport:
+        others = (mode for mode in MODES if mode != self.options.mode)
+        alternatives = [self._alternative(next(self._candidates(mode), None)) for mode in others]
+        chosen = self._alternative(layouts)
+        assert chosen is not None
+        return CompileReport(
+            name=self.graph.name,
+            chosen=chosen,
+            others=tuple(one for one in alternatives if one is not None),
+            nodes=layouts.nodes,
+            parameters=context.describe(),
+            approximations=self.approximations,
+            client=self.graph.client_tail.describe(),
+            error=_ERROR_FACTOR * max(trial.errors.values()),
+            error_bound=trial.bound,
+            trial_inputs=trial.count,
+            trial_seconds=trial.seconds,
+            cost_factor=MEASURED.error,
+        )
+
+    def _alternative(self, layouts: _Layouts | None) -> Alternative | None:
+        """What a way of layout would cost; None where no parameters have room for it."""
+        if layouts is None:
+            return None
+        sizes, plan = layouts.sizes, layouts.plan
+        whole = len(sizes.moduli) + len(sizes.special)
+        keys = len(plan.rotations) + plan.needs_relinearization
+        batch = isinstance(plan, BatchPlan)
+        counts = [
+            node.size if isinstance(plan, BatchPlan) else plan.layout(node.output).count
+            for node in self.graph.inputs
+        ]
+        return Alternative(
+            mode=layouts.mode,
+            degree=sizes.degree,
+            depth=plan.depth,
+            inputs=sizes.degree // 2 if batch else 1,
+            seconds=layouts.seconds,
+            rotations=len(plan.rotations),
+            key_bytes=keys * 2 * sizes.digits * whole * sizes.degree * 8,
+            constant_bytes=plan.constant_bytes(layouts.ring, compact=layouts.mode == "memory"),
+            ciphertext_bytes=sum(counts) * 2 * len(sizes.moduli) * sizes.degree * 8,
+        )

@@ -1,0 +1,213 @@
+"""Functions of one variable, and products and comparisons of encrypted values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.compiler.building import identity
+from cloakwork.compiler.importing.values import Call, Handler, Known, Secret, handles
+
+_SIMPLE = {
+    "Abs": "abs", "Cos": "cos", "Erf": "erf", "Exp": "exp", "Log": "log", "Mish": "mish",
+    "Reciprocal": "reciprocal", "Relu": "relu", "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin",
+    "Softplus": "softplus", "Softsign": "softsign", "Sqrt": "sqrt", "Tanh": "tanh",
+}  # fmt: skip
+
+
+def applied(call: Call, x: Secret, kind: str, **parameters: float) -> Secret:
+    """kind(x), element by element."""
+    return Secret(call.builder.function(x.name, kind, **parameters), x.shape)
+
+
+def scaled(call: Call, x: Secret, scale: Any = 1.0, offset: Any = 0.0) -> Secret:
+    """Scale x + offset, for numbers or arrays that broadcast to x's shape."""
+    return Secret(call.builder.scaled(x.name, scale, offset), x.shape)
+
+
+def combined(call: Call, values: Sequence[Secret], weights: Sequence[float]) -> Secret:
+    """A weighted sum of values of one shape."""
+    terms = [
+        (value.name, identity(call.builder.size(value.name), weight))
+        for value, weight in zip(values, weights, strict=True)
+    ]
+    return call.affine(terms, 0.0, values[0].shape[1:])
+
+
+def multiplied(call: Call, a: Secret, b: Secret) -> Secret:
+    """A b, element by element."""
+    return Secret(call.builder.product(a.name, b.name), a.shape)
+
+
+def _simple(kind: str) -> Handler:
+    return lambda call: applied(call, call.secret(0), kind)
+
+
+for _kind, _own in _SIMPLE.items():
+    handles(_kind)(_simple(_own))
+
+
+@handles("LeakyRelu")
+def leaky_relu(call: Call) -> Secret:
+    """Alpha x below 0."""
+    return applied(call, call.secret(0), "leaky_relu", slope=call.attribute("alpha", 0.01))
+
+
+@handles("Elu")
+def elu(call: Call) -> Secret:
+    """Alpha (e^x - 1) below 0."""
+    return applied(call, call.secret(0), "elu", alpha=call.attribute("alpha", 1.0))
+
+
+@handles("PRelu")
+def prelu(call: Call) -> Secret:
+    """Slope x below 0: slope x + (1 - slope) relu(x)."""
+    x, slope = call.secret(0), call.weights(1)
+    slope = spread(call, slope, x)
+    above = scaled(call, applied(call, x, "relu"), 1 - slope)
+    return combined(call, [scaled(call, x, slope), above], [1.0, 1.0])
+
+
+@handles("Gelu")
+def gelu(call: Call) -> Secret:
+    """Exact, or by tanh."""
+    exact = call.attribute("approximate", "none") == "none"
+    return applied(call, call.secret(0), "gelu" if exact else "gelu_tanh")
+
+
+@handles("Swish")
+def swish(call: Call) -> Secret:
+    """X sigmoid(alpha x)."""
+    alpha, x = float(call.attribute("alpha", 1.0)), call.secret(0)
+    if alpha == 0.0:
+        return scaled(call, x, 0.5)
+    return scaled(call, applied(call, scaled(call, x, alpha), "silu"), 1 / alpha)
+
+
+@handles("HardSigmoid")
+def hard_sigmoid(call: Call) -> Secret:
+    """Alpha x + beta, clipped to [0, 1]."""
+    alpha, beta = call.attribute("alpha", 0.2), call.attribute("beta", 0.5)
+    return clipped(call, scaled(call, call.secret(0), alpha, beta), 0.0, 1.0)
+
+
+@handles("HardSwish")
+def hard_swish(call: Call) -> Secret:
+    """X times x / 6 + 1 / 2, clipped to [0, 1]."""
+    x = call.secret(0)
+    return multiplied(call, x, clipped(call, scaled(call, x, 1 / 6, 0.5), 0.0, 1.0))
+
+
+@handles("Clip")
+def clip(call: Call) -> Secret:
+    """Between two constants, either of which may be missing."""
+    low, high = (call.setting(name, index) for name, index in (("min", 1), ("max", 2)))
+    return clipped(call, call.secret(0), low, high)
+
+
+def clipped(call: Call, x: Secret, low: float | None, high: float | None) -> Secret:
+    """Relu(x - low) - relu(x - high) + low."""
+    if low is None and high is None:
+        return x
+    if low is None:
+        assert high is not None
+        over = applied(call, scaled(call, x, 1.0, -high), "relu")
+        return combined(call, [x, over], [1.0, -1.0])
+    above = applied(call, scaled(call, x, 1.0, -low), "relu")
+    if high is None:
+        return scaled(call, above, 1.0, low)
+    if not low <= high:
+        raise call.wrong("min <= max", f"{low} and {high}")
+    over = applied(call, scaled(call, x, 1.0, -high), "relu")
+    return scaled(call, combined(call, [above, over], [1.0, -1.0]), 1.0, low)
+
+
+@handles("Pow")
+def power(call: Call) -> Secret:
+    """Positive integers by repeated squares; 1/2, -1/2 and -1 by their functions."""
+    x, exponents = call.secret(0), np.unique(call.weights(1))
+    if exponents.size != 1:
+        raise call.wrong("one exponent for all elements", f"{exponents.size}")
+    exponent = float(exponents[0])
+    known = {0.5: "sqrt", -0.5: "rsqrt", -1.0: "reciprocal"}
+    if exponent in known:
+        return applied(call, x, known[exponent])
+    if not exponent.is_integer() or not 1 <= exponent <= 64:
+        raise call.wrong("an exponent of 1/2, -1/2, -1 or 1 to 64", exponent)
+    return _raised(call, x, int(exponent))
+
+
+def _raised(call: Call, x: Secret, exponent: int) -> Secret:
+    if exponent == 1:
+        return x
+    half = _raised(call, x, exponent // 2)
+    rest = half if exponent % 2 == 0 else _raised(call, x, exponent - exponent // 2)
+    return multiplied(call, half, rest)
+
+
+def spread(call: Call, values: NDArray[Any], x: Secret) -> NDArray[np.float64]:
+    """A constant, broadcast to x's shape without the batch."""
+    try:
+        found = np.broadcast_to(values, x.shape)
+    except ValueError:
+        raise call.wrong(f"a constant that broadcasts to {list(x.shape)}", values.shape) from None
+    return np.asarray(found[0], dtype=np.float64)
+
+
+@handles("Mul")
+def mul(call: Call) -> Secret:
+    """By a constant, or of two encrypted values."""
+    a, b = together(call)
+    if isinstance(a, Secret) and isinstance(b, Secret):
+        return _product_or_silu(call, a, b)
+    x, weights = (a, b) if isinstance(a, Secret) else (b, a)
+    assert isinstance(x, Secret)
+    assert isinstance(weights, Known)
+    return scaled(call, x, weights.array)
+
+
+def _product_or_silu(call: Call, a: Secret, b: Secret) -> Secret:
+    """X sigmoid(x) is one function."""
+    for x, gate in ((a, b), (b, a)):
+        node = next((node for node in call.builder.nodes if node.output == gate.name), None)
+        if node and node.inputs == (x.name,) and getattr(node, "kind", None) == "sigmoid":
+            return applied(call, x, "silu")
+    return multiplied(call, a, b)
+
+
+@handles("Div")
+def div(call: Call) -> Secret:
+    """By a constant, or by an encrypted value's reciprocal."""
+    a, b = together(call)
+    if isinstance(b, Known):
+        assert isinstance(a, Secret)
+        if not b.array.all():
+            raise call.wrong("divisors other than 0", "0")
+        return scaled(call, a, 1.0 / b.array)
+    inverse = applied(call, b, "reciprocal")
+    if isinstance(a, Secret):
+        return multiplied(call, a, inverse)
+    return scaled(call, inverse, a.array)
+
+
+def together(call: Call) -> tuple[Secret | Known, Secret | Known]:
+    """Both operands, broadcast to one shape: constants float64 without the batch."""
+    values = [call.value(index) for index in (0, 1)]
+    shapes = [getattr(value, "shape", ()) for value in values]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise call.wrong("shapes that broadcast", shapes) from None
+    call.check_batch(shape)
+    call.check_elements(shape)
+    found: list[Secret | Known] = []
+    for index, value in enumerate(values):
+        if isinstance(value, Secret):
+            found.append(call.selected(value, np.broadcast_to(call.indices(value), shape)))
+        else:
+            array = np.broadcast_to(call.weights(index), shape)[0]
+            found.append(Known(np.asarray(array)))
+    return found[0], found[1]

@@ -1,0 +1,205 @@
+"""Maxima, comparisons, softmax and normalisation of encrypted values, from functions and products.
+
+max(a, b) = b + relu(a - b), two by two in a tournament, so that n values take ceil(log2 n) rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cloakwork.compiler.building import selection
+from cloakwork.compiler.importing.activations import (
+    applied,
+    combined,
+    multiplied,
+    scaled,
+    together,
+)
+from cloakwork.compiler.importing.linear import Window, summed
+from cloakwork.compiler.importing.values import Call, Known, Secret, handles
+
+Indices = NDArray[np.int64]
+
+
+def largest(call: Call, x: Secret, rows: Indices) -> Secret:
+    """[1, n]: the maximum of each row of flat indices [n, count]; -1 is left out.
+
+    Every round pairs the columns; a column or an entry without a partner goes on as it is.
+    """
+    value, places = x.name, rows
+    while places.shape[1] > 1:
+        value, places = _round(call, value, places)
+    return call.selected(Secret(value, (1, *call.builder.shape(value))), places.T)
+
+
+def _round(call: Call, value: str, rows: Indices) -> tuple[str, Indices]:
+    """The winners of pairs of columns, [n, ceil(count / 2)], and the value that holds them."""
+    builder, pairs = call.builder, rows.shape[1] // 2
+    left, right = rows[:, 0 : 2 * pairs : 2], rows[:, 1 : 2 * pairs : 2]
+    both = (left >= 0) & (right >= 0)
+    kept = np.where(right >= 0, right, left)
+    if rows.shape[1] % 2:
+        kept = np.concatenate([kept, rows[:, -1:]], axis=1)
+    size = builder.size(value)
+    difference = selection(left[both], size) - selection(right[both], size)
+    active = builder.function(builder.affine([(value, difference)]), "relu")
+    wins = np.full(kept.shape, -1, dtype=np.int64)
+    wins[:, :pairs][both] = np.arange(int(both.sum()))
+    terms = [(value, selection(kept, size)), (active, selection(wins, int(both.sum())))]
+    found = builder.affine(terms)
+    places = np.arange(kept.size, dtype=np.int64).reshape(kept.shape)
+    return found, np.where(kept >= 0, places, -1)
+
+
+@handles("MaxPool", "GlobalMaxPool")
+def max_pool(call: Call) -> Secret:
+    """Maxima over windows, which never read the padding."""
+    x = call.secret(0)
+    if call.outputs > 1:
+        raise call.wrong("one output", "the indices of maxima as well")
+    sides = list(x.shape[2:])
+    whole = call.kind == "GlobalMaxPool"
+    window = Window(call, x, sides if whole else call.attribute("kernel_shape", sides))
+    reads = [window.at(window.index, *place).ravel() for place in window.places]
+    rows = np.stack(reads, axis=1)
+    if (rows < 0).all(axis=1).any():
+        raise call.wrong("windows that read the input", "one that reads padding alone")
+    found = largest(call, x, rows)
+    return Secret(found.name, (1, window.channels, *window.shape))
+
+
+@handles("ReduceMax", "ReduceMin")
+def reduce_max(call: Call) -> Secret:
+    """Over axes after the batch."""
+    x, given = call.secret(0), call.setting("axes", 1)
+    if given is None:
+        raise call.wrong("axes after the batch", "all axes", "name them")
+    axes = tuple(call.axis(int(axis), len(x.shape)) for axis in np.atleast_1d(given))
+    sign = 1.0 if call.kind == "ReduceMax" else -1.0
+    own = x if sign > 0 else scaled(call, x, -1.0)
+    whole = call.indices(own)
+    moved = np.moveaxis(whole, axes, range(-len(axes), 0))
+    count = int(np.prod([x.shape[axis] for axis in axes]))
+    found = largest(call, own, moved.reshape(-1, count))
+    shape = whole.sum(axis=axes, keepdims=bool(call.attribute("keepdims", 1))).shape
+    result = Secret(found.name, shape)
+    return result if sign > 0 else scaled(call, result, -1.0)
+
+
+@handles("Max", "Min")
+def maximum(call: Call) -> Secret:
+    """Of two operands, encrypted or constant: b + relu(a - b), or a - relu(a - b)."""
+    if len(call.inputs) != 2:
+        raise call.wrong("two operands", len(call.inputs), "take maxima two by two")
+    a, b = together(call)
+    difference = _difference(call, a, b)
+    above = applied(call, difference, "relu")
+    kept, sign = (b, 1.0) if call.kind == "Max" else (a, -1.0)
+    if isinstance(kept, Known):
+        return scaled(call, above, sign, kept.array)
+    return combined(call, [kept, above], [1.0, sign])
+
+
+def _difference(call: Call, a: Secret | Known, b: Secret | Known) -> Secret:
+    if isinstance(a, Known):
+        assert isinstance(b, Secret)
+        return scaled(call, b, -1.0, a.array)
+    if isinstance(b, Known):
+        return scaled(call, a, 1.0, -b.array)
+    return combined(call, [a, b], [1.0, -1.0])
+
+
+@handles("Greater", "GreaterOrEqual", "Less", "LessOrEqual")
+def compare(call: Call) -> Secret:
+    """1 where it holds, else 0; operands that are equal are within the error of the comparison."""
+    a, b = together(call)
+    difference = _difference(call, a, b)
+    upwards = call.kind in ("Greater", "GreaterOrEqual")
+    inclusive = call.kind.endswith("OrEqual")
+    # step(x) is 1 from 0 on: a > b is 1 - step(b - a).
+    turned = difference if upwards == inclusive else scaled(call, difference, -1.0)
+    found = applied(call, turned, "step")
+    return found if inclusive else scaled(call, found, -1.0, 1.0)
+
+
+@handles("Not")
+def negated(call: Call) -> Secret:
+    """1 - x of a comparison."""
+    return scaled(call, call.secret(0), -1.0, 1.0)
+
+
+@handles("And")
+def both(call: Call) -> Secret:
+    """The product of two comparisons."""
+    return multiplied(call, call.secret(0), call.secret(1))
+
+
+@handles("Where")
+def where(call: Call) -> Secret:
+    """Of a comparison c: b + c (a - b), with a and b encrypted or constant."""
+    condition = call.secret(0)
+    shapes = [getattr(call.value(index), "shape", ()) for index in range(3)]
+    if any(shape not in (condition.shape, condition.shape[1:], (), (1,)) for shape in shapes):
+        raise call.wrong("operands of one shape", shapes)
+    a, b = (_spread(call, index, condition) for index in (1, 2))
+    if isinstance(a, Known) and isinstance(b, Known):
+        return scaled(call, condition, a.array - b.array, b.array)
+    chosen = multiplied(call, condition, _difference(call, a, b))
+    if isinstance(b, Known):
+        return scaled(call, chosen, 1.0, b.array)
+    return combined(call, [b, chosen], [1.0, 1.0])
+
+
+def _spread(call: Call, index: int, like: Secret) -> Secret | Known:
+    value = call.value(index)
+    if isinstance(value, Secret):
+        if value.shape != like.shape:
+            raise call.wrong("operands of one shape", (value.shape, like.shape))
+        return value
+    return Known(np.broadcast_to(call.weights(index), like.shape)[0])
+
+
+@handles("Softmax")
+def softmax(call: Call) -> Secret:
+    """exp(x) over its sum.  No maximum is subtracted: the sample's range bounds exp."""
+    x = call.secret(0)
+    axis = call.axis(int(call.attribute("axis", 1 if call.version < 13 else -1)), len(x.shape))
+    axes = tuple(range(axis, len(x.shape))) if call.version < 13 else (axis,)
+    weights = applied(call, x, "exp")
+    total = summed(call, weights, axes, keep=True)
+    inverse = applied(call, total, "reciprocal")
+    spread = np.broadcast_to(call.indices(inverse), x.shape)
+    return multiplied(call, weights, call.selected(inverse, spread))
+
+
+@handles("LayerNormalization")
+def layer_normalization(call: Call) -> Secret:
+    """(x - mean) / sqrt(variance + epsilon), times a scale, plus a shift."""
+    if call.outputs > 1:
+        raise call.wrong("one output", "mean and deviation as well")
+    x = call.secret(0)
+    first = call.axis(int(call.attribute("axis", -1)), len(x.shape))
+    axes = tuple(range(first, len(x.shape)))
+    centred = _centred(call, x, axes)
+    count = int(np.prod(x.shape[first:]))
+    variance = summed(call, multiplied(call, centred, centred), axes, True, 1.0 / count)
+    inverse = applied(call, scaled(call, variance, 1.0, call.attribute("epsilon", 1e-5)), "rsqrt")
+    spread = call.selected(inverse, np.broadcast_to(call.indices(inverse), x.shape))
+    found = multiplied(call, centred, spread)
+    scale = np.broadcast_to(call.weights(1), x.shape)[0]
+    shift = np.broadcast_to(call.weights(2), x.shape)[0] if call.has(2) else 0.0
+    return scaled(call, found, scale, shift)
+
+
+def _centred(call: Call, x: Secret, axes: Sequence[int]) -> Secret:
+    """X minus its mean over the last axes, as one matrix."""
+    count = int(np.prod([x.shape[axis] for axis in axes]))
+    groups = call.builder.size(x.name) // count
+    block = np.eye(count) - 1.0 / count
+    call.check_weights(groups * count * count)
+    matrix = sparse.kron(sparse.identity(groups), block)
+    return call.affine([(x.name, matrix)], 0.0, x.shape[1:])

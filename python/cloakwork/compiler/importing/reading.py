@@ -1,0 +1,137 @@
+"""ONNX files, checked before anything is computed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork import files
+from cloakwork.errors import LoadError, ModelError
+
+# Files beyond 2 GiB are none of protobuf's.
+_OLDEST = 7
+_MOST_ELEMENTS = 1 << 30
+ML_DOMAIN = "ai.onnx.ml"
+_NAMES = {"": "ai.onnx", "ai.onnx": "ai.onnx"}
+
+
+def onnx_module() -> Any:
+    """The package onnx; ModelError tells how to install it."""
+    try:
+        import onnx
+        import onnx.reference
+    except ImportError as error:
+        raise ModelError(
+            "reading a model needs the onnx package: pip install 'cloakwork[models]'"
+        ) from error
+    return onnx
+
+
+def read_model(given: str | Path | bytes | Any) -> tuple[Any, str]:
+    """(ModelProto, name) of a path, bytes or a ModelProto; ModelError for anything else."""
+    onnx = onnx_module()
+    if isinstance(given, onnx.ModelProto):
+        model, name = given, given.graph.name or "model"
+    else:
+        model, name = _parsed(onnx, given)
+    _check_versions(model, name)
+    for tensor in model.graph.initializer:
+        array_of(tensor, name)
+    return model, name
+
+
+def _parsed(onnx: Any, given: str | Path | bytes) -> tuple[Any, str]:
+    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+
+    try:
+        contents = given if isinstance(given, bytes) else files.read(Path(given))
+        name = "model" if isinstance(given, bytes) else str(given)
+        model = onnx.load_model_from_string(contents)
+    except (OSError, LoadError, DecodeError) as error:
+        shown = "the bytes" if isinstance(given, bytes) else given
+        raise ModelError(f"{shown}: not a readable ONNX file: {error}") from error
+    if not model.graph.node:
+        raise ModelError(f"{name}: expected an ONNX model with nodes, found none")
+    return model, name
+
+
+def _check_versions(model: Any, name: str) -> None:
+    versions = versions_of(model)
+    oldest = versions.get("", 0)
+    if "" in versions and oldest < _OLDEST:
+        raise ModelError(
+            f"{name}: expected opset {_OLDEST} or later of ai.onnx, found {oldest}; convert it: "
+            "onnx.version_converter.convert_version(model, 18)"
+        )
+    for domain in versions:
+        if domain not in ("", ML_DOMAIN):
+            used = [node for node in model.graph.node if node.domain == domain]
+            if used:
+                raise ModelError(
+                    f"{name}: node {used[0].name or used[0].op_type!r}: expected ops of ai.onnx "
+                    f"or {ML_DOMAIN}, found the domain {domain!r}"
+                )
+    if model.functions:
+        raise ModelError(
+            f"{name}: expected no local functions, found {model.functions[0].name!r}; inline them: "
+            "onnx.inliner.inline_local_functions(model)"
+        )
+
+
+def versions_of(model: Any) -> dict[str, int]:
+    """The opset versions by domain; "" is ONNX's own."""
+    found = {entry.domain: int(entry.version) for entry in model.opset_import}
+    return {("" if domain == "ai.onnx" else domain): v for domain, v in found.items()}
+
+
+def array_of(tensor: Any, place: str) -> NDArray[Any]:
+    """A stored tensor, whose bytes must match its type and shape."""
+    onnx = onnx_module()
+    name = f"{place}: tensor {tensor.name!r}"
+    if tensor.data_location == onnx.TensorProto.EXTERNAL:
+        raise ModelError(
+            f"{name}: expected its numbers in the file, found them in another; save the model "
+            "with onnx.save(model, path, save_as_external_data=False)"
+        )
+    lengths = list(tensor.dims)
+    if any(length < 0 for length in lengths):
+        raise ModelError(f"{name}: expected lengths of 0 or more, found {lengths}")
+    if float(np.prod([float(length) for length in lengths])) > _MOST_ELEMENTS:
+        raise ModelError(f"{name}: expected at most {_MOST_ELEMENTS} elements, found {lengths}")
+    try:
+        found = np.asarray(onnx.numpy_helper.to_array(tensor))
+    except (ValueError, TypeError, KeyError, OverflowError, AttributeError) as error:
+        raise ModelError(f"{name}: expected numbers for the shape {lengths}: {error}") from error
+    if found.dtype.kind == "f" and not np.isfinite(found).all():
+        raise ModelError(f"{name}: expected finite numbers, found NaN or infinity")
+    return found
+
+
+def attributes_of(node: Any, place: str) -> dict[str, Any]:
+    """A node's attributes by name: numbers, texts, lists, arrays."""
+    onnx = onnx_module()
+    found: dict[str, Any] = {}
+    for attribute in node.attribute:
+        kind = attribute.type
+        if kind in (onnx.AttributeProto.GRAPH, onnx.AttributeProto.GRAPHS):
+            raise ModelError(
+                f"{place}: expected no inner graph, found the attribute {attribute.name!r}; "
+                "export the model without control flow"
+            )
+        try:
+            value = onnx.helper.get_attribute_value(attribute)
+        except ValueError as error:
+            raise ModelError(f"{place}: {error}") from error
+        if kind == onnx.AttributeProto.TENSOR:
+            value = array_of(value, place)
+        elif isinstance(value, bytes):
+            value = value.decode("utf-8", "replace")
+        elif kind == onnx.AttributeProto.STRINGS:
+            value = [each.decode("utf-8", "replace") for each in value]
+        elif kind in (onnx.AttributeProto.INTS, onnx.AttributeProto.FLOATS):
+            value = list(value)
+        found[attribute.name] = value
+    return found

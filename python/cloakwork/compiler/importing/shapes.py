@@ -1,0 +1,261 @@
+"""Nodes that only move elements: each is traced on the flat indices of its operand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.compiler.building import selection
+from cloakwork.compiler.importing.values import Call, Known, Secret, Value, handles
+
+
+@handles("Identity", "Dropout", "Cast", "CastLike")
+def unchanged(call: Call) -> Sequence[Value]:
+    """The value itself; a Dropout of inference drops nothing."""
+    if call.kind == "Cast" and call.attribute("to", 1) not in (1, 10, 11, 16):
+        raise call.wrong("a cast to floats", f"type {call.attribute('to', 1)}", "cast at the end")
+    return [call.secret(0)]
+
+
+@handles("Shape")
+def shape_of(call: Call) -> Known:
+    """With a batch of 1."""
+    whole = call.secret(0).shape
+    start, end = call.attribute("start", 0), call.attribute("end", len(whole))
+    return Known(np.array(whole[start:end], dtype=np.int64))
+
+
+@handles("Size")
+def size_of(call: Call) -> Known:
+    """With a batch of 1."""
+    return Known(np.array(int(np.prod(call.secret(0).shape)), dtype=np.int64))
+
+
+@handles("Flatten")
+def flatten(call: Call) -> Secret:
+    """From an axis on, which must be the first after the batch."""
+    x = call.secret(0)
+    axis = int(call.attribute("axis", 1))
+    axis = axis + len(x.shape) if axis < 0 else axis
+    if axis != 1:
+        raise call.wrong("axis 1", axis, "keep the batch apart")
+    return call.selected(x, call.indices(x).reshape(1, -1))
+
+
+@handles("Reshape")
+def reshape(call: Call) -> Secret:
+    """0 keeps a length, -1 is what remains; the batch must stay in front."""
+    x = call.secret(0)
+    given = call.integers(1)
+    if not call.attribute("allowzero", 0):
+        given = [
+            x.shape[axis] if n == 0 and axis < len(x.shape) else n for axis, n in enumerate(given)
+        ]
+    try:
+        found = call.indices(x).reshape(given)
+    except ValueError:
+        raise call.wrong(f"a shape of the elements of {list(x.shape)}", given) from None
+    return call.selected(x, found)
+
+
+@handles("Transpose")
+def transpose(call: Call) -> Secret:
+    """The batch must stay in front."""
+    x = call.secret(0)
+    axes = [int(axis) for axis in call.attribute("perm", range(len(x.shape))[::-1])]
+    if sorted(axes) != list(range(len(x.shape))):
+        raise call.wrong(f"a permutation of {len(x.shape)} axes", axes)
+    if axes[0] != 0:
+        raise call.wrong("the batch axis to stay in front", axes)
+    return call.selected(x, call.indices(x).transpose(axes))
+
+
+@handles("Squeeze")
+def squeeze(call: Call) -> Secret:
+    """Axes of length 1, by default all after the batch."""
+    x = call.secret(0)
+    given = call.setting("axes", 1)
+    rank = len(x.shape)
+    axes = (
+        [axis for axis in range(1, rank) if x.shape[axis] == 1]
+        if given is None
+        else [call.axis(int(axis), rank) for axis in np.atleast_1d(given)]
+    )
+    if any(x.shape[axis] != 1 for axis in axes):
+        raise call.wrong("axes of length 1", f"{axes} of {list(x.shape)}")
+    return call.selected(x, np.squeeze(call.indices(x), tuple(axes)))
+
+
+@handles("Unsqueeze")
+def unsqueeze(call: Call) -> Secret:
+    """New axes after the batch."""
+    x = call.secret(0)
+    given = np.atleast_1d(call.setting("axes", 1))
+    rank = len(x.shape) + len(given)
+    axes = tuple(call.axis(int(axis), rank) for axis in given)
+    return call.selected(x, np.expand_dims(call.indices(x), axes))
+
+
+@handles("Slice")
+def sliced(call: Call) -> Secret:
+    """Any steps, along axes after the batch."""
+    x = call.secret(0)
+    starts, ends = (np.atleast_1d(call.setting(n, i)) for n, i in (("starts", 1), ("ends", 2)))
+    axes = np.atleast_1d(call.setting("axes", 3, list(range(len(starts)))))
+    steps = np.atleast_1d(call.setting("steps", 4, [1] * len(starts)))
+    cut: list[Any] = [slice(None)] * len(x.shape)
+    for start, end, given, step in zip(starts, ends, axes, steps, strict=True):
+        axis = int(given) % len(x.shape)
+        bounds = _slice(int(start), int(end), int(step), x.shape[axis])
+        if axis == 0 and len(range(*bounds.indices(x.shape[0]))) != 1:
+            raise call.wrong("a slice of one input", "one of the batch axis")
+        cut[axis] = bounds
+    found = call.indices(x)[tuple(cut)]
+    if not found.size:
+        raise call.wrong("elements", "an empty slice")
+    return call.selected(x, found)
+
+
+def _slice(start: int, end: int, step: int, length: int) -> slice:
+    """ONNX's slice as Python's: ends beyond the first element of a reversed one are none."""
+    if step < 0:
+        stop = end + length if end < 0 else end
+        return slice(start, None if stop < 0 else stop, step)
+    return slice(start, end, step)
+
+
+@handles("Split")
+def split(call: Call) -> list[Secret]:
+    """Into equal parts, or the given lengths."""
+    x = call.secret(0)
+    axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
+    lengths = call.setting("split", 1)
+    whole = call.indices(x)
+    if lengths is None:
+        parts = np.array_split(whole, call.outputs, axis)
+        each = -(-x.shape[axis] // call.outputs)
+        edges = [min(each * n, x.shape[axis]) for n in range(1, call.outputs)]
+        parts = np.split(whole, edges, axis)
+    else:
+        if sum(lengths) != x.shape[axis]:
+            raise call.wrong(f"lengths that add up to {x.shape[axis]}", lengths)
+        parts = np.split(whole, np.cumsum(lengths)[:-1], axis)
+    if len(parts) != call.outputs or not all(part.size for part in parts):
+        raise call.wrong(f"{call.outputs} parts with elements", f"{len(parts)}")
+    return [call.selected(x, part) for part in parts]
+
+
+@handles("Gather")
+def gather(call: Call) -> Secret:
+    """At constant indices, along an axis after the batch."""
+    x, indices = call.secret(0), call.constant(1)
+    axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
+    if indices.dtype.kind not in "iu" or (np.abs(indices + 0.5) > x.shape[axis]).any():
+        raise call.wrong(f"indices below {x.shape[axis]}", indices.ravel()[:4].tolist())
+    return call.selected(x, np.take(call.indices(x), indices, axis))
+
+
+@handles("ArrayFeatureExtractor", domain="ai.onnx.ml")
+def extract(call: Call) -> Secret:
+    """At constant indices of the last axis."""
+    x, indices = call.secret(0), call.constant(1).ravel()
+    if indices.dtype.kind not in "iu" or (indices < 0).any() or (indices >= x.shape[-1]).any():
+        raise call.wrong(f"indices below {x.shape[-1]}", indices[:4].tolist())
+    return call.selected(x, np.take(call.indices(x), indices, -1))
+
+
+@handles("Expand", "Tile")
+def expand(call: Call) -> Secret:
+    """Repeated along axes after the batch."""
+    x, given = call.secret(0), call.integers(1)
+    whole = call.indices(x)
+    if call.kind == "Tile":
+        call.check_elements([a * b for a, b in zip(x.shape, given, strict=True)])
+        return call.selected(x, np.tile(whole, given))
+    try:
+        shape = np.broadcast_shapes(x.shape, given)
+        call.check_elements(shape)
+        found = np.broadcast_to(whole, shape)
+    except ValueError:
+        raise call.wrong(f"a shape to which {list(x.shape)} broadcasts", given) from None
+    return call.selected(x, found)
+
+
+@handles("DepthToSpace", "SpaceToDepth")
+def depth_to_space(call: Call) -> Secret:
+    """Blocks of channels to pixels, or back."""
+    x, block = call.secret(0), int(call.attribute("blocksize", 1))
+    if len(x.shape) != 4 or block < 1:
+        raise call.wrong("[batch, channels, height, width] and a block of 1 or more", x.shape)
+    _, channels, height, width = x.shape
+    whole = call.indices(x)
+    if call.kind == "SpaceToDepth":
+        if height % block or width % block:
+            raise call.wrong(f"sides that {block} divides", x.shape)
+        parts = whole.reshape(1, channels, height // block, block, width // block, block)
+        moved = parts.transpose(0, 3, 5, 1, 2, 4)
+        return call.selected(x, moved.reshape(1, -1, height // block, width // block))
+    if channels % block**2:
+        raise call.wrong(f"channels that {block**2} divides", x.shape)
+    if call.attribute("mode", "DCR") == "DCR":
+        parts = whole.reshape(1, block, block, -1, height, width).transpose(0, 3, 4, 1, 5, 2)
+    else:
+        parts = whole.reshape(1, -1, block, block, height, width).transpose(0, 1, 4, 2, 5, 3)
+    return call.selected(x, parts.reshape(1, -1, height * block, width * block))
+
+
+@handles("Pad")
+def pad(call: Call) -> Secret:
+    """Constant, edge, reflect or wrap, after the batch."""
+    x, rank = call.secret(0), len(call.secret(0).shape)
+    mode, widths = call.attribute("mode", "constant"), call.setting("pads", 1)
+    axes = [int(a) % rank for a in call.setting("axes", 3, list(range(rank)))]
+    value = call.setting("value", 2, 0.0)
+    value = float(np.ravel(value)[0]) if value is not None else 0.0
+    around = [(0, 0)] * rank
+    for place, axis in enumerate(axes):
+        around[axis] = (int(widths[place]), int(widths[place + len(axes)]))
+    if around[0] != (0, 0):
+        raise call.wrong("no padding of the batch axis", around[0])
+    if min(min(pair) for pair in around) < 0:
+        raise call.wrong("paddings of 0 or more", around, "use Slice to cut")
+    known = {"constant": {"constant_values": -1}, "edge": {}, "reflect": {}, "wrap": {}}
+    if mode not in known:
+        raise call.wrong(f"one of {sorted(known)}", mode)
+    call.check_elements([n + sum(pair) for n, pair in zip(x.shape, around, strict=True)])
+    found = np.pad(call.indices(x), around, mode=mode, **known[mode])
+    made = call.selected(x, found)
+    if value and mode == "constant":
+        return Secret(call.builder.scaled(made.name, 1.0, (found[0] < 0) * value), made.shape)
+    return made
+
+
+@handles("Concat")
+def concat(call: Call) -> Secret:
+    """Of encrypted values and constants, along an axis after the batch."""
+    values = [call.value(index) for index, _ in enumerate(call.inputs)]
+    rank = max(len(getattr(value, "shape", ())) for value in values)
+    axis = call.axis(int(call.attribute("axis", 1)), rank)
+    sizes = [int(np.prod(getattr(value, "shape", ()))) for value in values]
+    starts = np.cumsum([0, *sizes])
+    flat: list[NDArray[np.int64]] = []
+    for value, start, count in zip(values, starts, sizes, strict=False):
+        shape = getattr(value, "shape", ())
+        flat.append(np.arange(start, start + count).reshape(shape))
+    try:
+        order = np.concatenate(flat, axis)
+    except ValueError as error:
+        raise call.wrong("shapes that fit together", error) from None
+    call.check_batch(order.shape)
+    bias, terms = np.zeros(order.size), []
+    for index, (value, start, count) in enumerate(zip(values, starts, sizes, strict=False)):
+        own = order.ravel() - start
+        inside = (own >= 0) & (own < count)
+        if isinstance(value, Secret):
+            terms.append((value.name, selection(np.where(inside, own, -1), count)))
+        else:
+            bias[inside] = call.weights(index).ravel()[own[inside]]
+    return call.affine(terms, bias, order.shape[1:])

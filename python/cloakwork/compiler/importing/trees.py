@@ -1,0 +1,180 @@
+"""Ensembles of decision trees: comparisons at all inner nodes at once, products along the paths.
+
+A leaf is reached where every comparison on its path holds: the product of step(x - t) or of
+1 - step(x - t).  All leaves are computed together, in ceil(log2(depth)) rounds of products.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cloakwork.compiler.building import selection
+from cloakwork.compiler.importing.reading import ML_DOMAIN
+from cloakwork.compiler.importing.scores import classes_of, classified
+from cloakwork.compiler.importing.values import Call, Secret, Value, handles
+
+Floats = NDArray[np.float64]
+_MOST_NODES = 1 << 16
+# Which comparison leads to the true branch: (whether x is above the threshold, inclusively).
+_MODES = {"BRANCH_LEQ": (False, True), "BRANCH_LT": (False, False),
+          "BRANCH_GTE": (True, True), "BRANCH_GT": (True, False)}  # fmt: skip
+
+
+class _Trees:
+    """Inner nodes, and leaves with their paths: lists of (inner node, whether it must hold)."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        names = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids",
+                 "falsenodeids")  # fmt: skip
+        lists = [list(call.attribute(f"nodes_{name}", [])) for name in names]
+        if len({len(each) for each in lists}) != 1 or not 1 <= len(lists[0]) <= _MOST_NODES:
+            raise call.wrong(f"1 to {_MOST_NODES} nodes, of which all is stated",
+                             [len(each) for each in lists])  # fmt: skip
+        rows = list(zip(*lists, strict=True))
+        self.rows = {(row[0], row[1]): row for row in rows}
+        self.inner: list[tuple[Any, Any]] = []
+        self.leaves: list[tuple[tuple[Any, Any], list[tuple[int, bool]]]] = []
+        reached = {(row[0], row[5 + side]) for row in rows for side in (0, 1)
+                   if row[4] != "LEAF"}  # fmt: skip
+        for tree in dict.fromkeys(row[0] for row in rows):
+            roots = [key for key in self.rows if key[0] == tree and key not in reached]
+            if len(roots) != 1:
+                raise call.wrong(f"one root of tree {tree}", len(roots))
+            self._walk(roots[0])
+
+    def _walk(self, root: tuple[Any, Any]) -> None:
+        waiting: list[tuple[tuple[Any, Any], list[tuple[int, bool]]]] = [(root, [])]
+        seen: set[tuple[Any, Any]] = set()
+        while waiting:
+            key, path = waiting.pop()
+            if key in seen or key not in self.rows:
+                raise self.call.wrong("a tree", f"node {key[1]} of tree {key[0]}, twice or missing")
+            seen.add(key)
+            row = self.rows[key]
+            if row[4] == "LEAF":
+                self.leaves.append((key, path))
+                continue
+            if row[4] not in _MODES:
+                raise self.call.wrong(f"a mode of {sorted(_MODES)}", row[4])
+            place = len(self.inner)
+            self.inner.append(key)
+            waiting.append(((key[0], row[6]), [*path, (place, False)]))
+            waiting.append(((key[0], row[5]), [*path, (place, True)]))
+
+    def decisions(self, x: Secret) -> Secret:
+        """[1, inner]: 1 where a node's comparison leads to its true branch."""
+        call, size = self.call, self.call.builder.size(x.name)
+        features = np.array([int(self.rows[key][2]) for key in self.inner])
+        if (features < 0).any() or (features >= size).any():
+            raise call.wrong(f"features below {size}", int(features.max()))
+        thresholds = np.array([float(self.rows[key][3]) for key in self.inner])
+        modes = [_MODES[self.rows[key][4]] for key in self.inner]
+        # step(u) is 1 from u = 0 on; an exclusive comparison is 1 minus the opposite one.
+        above = np.array([mode[0] == mode[1] for mode in modes])
+        signs = np.where(above, 1.0, -1.0)
+        matrix = selection(features, size)
+        turned = sparse.csr_array(sparse.diags_array(signs)) @ matrix
+        found = call.affine([(x.name, turned)], -signs * thresholds, (len(features),))
+        steps = call.builder.function(found.name, "step")
+        flips = np.array([not mode[1] for mode in modes])
+        weights = np.where(flips, -1.0, 1.0)
+        return Secret(call.builder.scaled(steps, weights, flips.astype(np.float64)), found.shape)
+
+    def reached(self, x: Secret) -> Secret:
+        """[1, leaves]: 1 at the leaf of each tree, else 0."""
+        call, count = self.call, len(self.leaves)
+        if not self.inner:
+            matrix = sparse.csr_array((count, call.builder.size(x.name)))
+            return call.affine([(x.name, matrix)], np.ones(count), (count,))
+        decisions = self.decisions(x)
+        depth = max(len(path) for _, path in self.leaves)
+        rounds = 1 << max(depth - 1, 0).bit_length()
+        factors = [self._factor(decisions, level) for level in range(rounds)]
+        while len(factors) > 1:
+            factors = [
+                call.builder.product(a, b) for a, b in zip(factors[::2], factors[1::2], strict=True)
+            ]
+        return Secret(factors[0], (1, count))
+
+    def _factor(self, decisions: Secret, level: int) -> str:
+        """[leaves]: the comparison at one depth of each path, 1 beyond its end."""
+        places, signs, offsets = [], [], []
+        for _, path in self.leaves:
+            place, holds = path[level] if level < len(path) else (-1, True)
+            places.append(place)
+            signs.append(1.0 if holds else -1.0)
+            offsets.append(1.0 if place < 0 or not holds else 0.0)
+        size = self.call.builder.size(decisions.name)
+        matrix = sparse.csr_array(sparse.diags_array(signs)) @ selection(places, size)
+        return self.call.builder.affine([(decisions.name, matrix)], offsets)
+
+    def sums(self, x: Secret, prefix: str, count: int, base: Floats) -> Secret:
+        """[1, count]: the weights of the leaves that are reached, by class or target."""
+        call = self.call
+        names = ("treeids", "nodeids", "ids", "weights")
+        lists = [list(call.attribute(f"{prefix}_{name}", [])) for name in names]
+        if len({len(each) for each in lists}) != 1:
+            raise call.wrong("weights of leaves, of which all is stated",
+                             [len(each) for each in lists])  # fmt: skip
+        number = {key: place for place, (key, _) in enumerate(self.leaves)}
+        weights = np.zeros((count, len(self.leaves)))
+        for tree, node, target, weight in zip(*lists, strict=True):
+            if (tree, node) not in number or not 0 <= target < count:
+                raise call.wrong(f"weights of leaves for {count} results", (tree, node, target))
+            weights[target, number[tree, node]] += weight
+        scale = 1.0
+        if call.attribute("aggregate_function", "SUM") == "AVERAGE":
+            scale = 1.0 / len({key[0] for key, _ in self.leaves})
+        reached = self.reached(x)
+        return call.affine([(reached.name, scale * weights)], base, (count,))
+
+
+def _base(call: Call, count: int) -> Floats:
+    given = np.array(call.attribute("base_values", [0.0] * count), dtype=np.float64)
+    if given.size not in (1, count):
+        raise call.wrong(f"{count} base values", given.size)
+    return np.broadcast_to(given, (count,)).copy()
+
+
+@handles("TreeEnsembleRegressor", domain=ML_DOMAIN)
+def regressor(call: Call) -> Secret:
+    """Sums or averages of the leaves' values."""
+    _check(call)
+    if call.attribute("post_transform", "NONE") != "NONE":
+        raise call.wrong("post_transform NONE", call.attribute("post_transform", ""))
+    count = int(call.attribute("n_targets", 1))
+    return _Trees(call).sums(call.secret(0), "target", count, _base(call, count))
+
+
+@handles("TreeEnsembleClassifier", domain=ML_DOMAIN)
+def classifier(call: Call) -> Sequence[Value]:
+    """Sums of the leaves' weights; the client computes labels and probabilities."""
+    _check(call)
+    classes = classes_of(call)
+    ids = list(call.attribute("class_ids", []))
+    # Of two classes, all weights may be of one of them alone: of the second.
+    alone = len(classes) == 2 and len(set(ids)) == 1
+    count = 1 if alone else len(classes)
+    call.attributes = {**call.attributes, "class_ids": [0] * len(ids)} if alone else call.attributes
+    scores = _Trees(call).sums(call.secret(0), "class", count, _base(call, count))
+    if alone and call.attribute("post_transform", "NONE") == "NONE":
+        return classified(call, _both(call, scores), classes)
+    return classified(call, scores, classes)
+
+
+def _both(call: Call, scores: Secret) -> Secret:
+    """[1 - p, p] of the second class's probability p."""
+    return call.affine([(scores.name, [[-1.0], [1.0]])], [1.0, 0.0], (2,))
+
+
+def _check(call: Call) -> None:
+    if any(call.attribute("nodes_missing_value_tracks_true", [])):
+        raise call.wrong("no branches for missing values", "some", "impute before encryption")
+    if len(call.secret(0).shape) != 2:
+        raise call.wrong("features [batch, n]", list(call.secret(0).shape))

@@ -1,0 +1,229 @@
+"""Values while a model is read: constants, encrypted ones, those of the client; and nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.compiler.building import Builder
+from cloakwork.compiler.client_tail import ClientStep
+from cloakwork.errors import ModelError
+
+# A matrix of more weights is refused: it takes gigabytes before anything is encoded.
+MOST_WEIGHTS = 1 << 28
+# Elements of one value, in one input of the batch.
+MOST_ELEMENTS = 1 << 24
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A constant of the model."""
+
+    array: NDArray[Any]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Its shape."""
+        return self.array.shape
+
+
+@dataclass(frozen=True)
+class Secret:
+    """An encrypted value of the graph: `shape` has a batch axis of length 1 in front."""
+
+    name: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Later:
+    """A value that the client computes after decryption."""
+
+    name: str
+
+
+Value = Known | Secret | Later
+
+
+@dataclass
+class Reading:
+    """The state of an import.
+
+    client   the names of nodes that the client computes, see `tails`
+    steps    its steps so far
+    """
+
+    builder: Builder
+    client: frozenset[str] = frozenset()
+    steps: list[ClientStep] = field(default_factory=list)
+
+    def step(self, kind: str, inputs: Sequence[Secret | Later], **parameters: Any) -> Later:
+        """Append a step of the client."""
+        taken = {step.output for step in self.steps}
+        stem = kind
+        while stem in taken or stem in {node.output for node in self.builder.nodes}:
+            stem = f"{kind}.{len(taken)}"
+        names = tuple(each.name for each in inputs)
+        self.steps.append(ClientStep(stem, kind, names, parameters))
+        return Later(stem)
+
+
+@dataclass
+class Call:
+    """One node of the model with the values that it reads; None for an omitted input."""
+
+    state: Reading
+    place: str
+    kind: str
+    attributes: Mapping[str, Any]
+    inputs: Sequence[Value | None]
+    outputs: int
+    version: int
+    is_client: bool = False
+
+    @property
+    def builder(self) -> Builder:
+        """Where nodes are appended."""
+        return self.state.builder
+
+    def wrong(self, expected: str, found: object, change: str = "") -> ModelError:
+        """The error that names the node."""
+        more = f"; {change}" if change else ""
+        return ModelError(f"{self.place}: expected {expected}, found {found}{more}")
+
+    def attribute(self, name: str, default: Any) -> Any:
+        """An attribute, or its default."""
+        return self.attributes.get(name, default)
+
+    def has(self, index: int) -> bool:
+        """Whether an input is there."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def value(self, index: int) -> Value:
+        """An input that must be there."""
+        found = self.inputs[index] if index < len(self.inputs) else None
+        if found is None:
+            raise self.wrong(f"an input number {index}", "none")
+        return found
+
+    def secret(self, index: int) -> Secret:
+        """An input that must be encrypted."""
+        found = self.value(index)
+        if not isinstance(found, Secret):
+            raise self.wrong(f"an encrypted input number {index}", _described(found))
+        return found
+
+    def constant(self, index: int) -> NDArray[Any]:
+        """An input that must be a constant."""
+        found = self.value(index)
+        if not isinstance(found, Known):
+            hint = "export the model with constant shapes and weights"
+            raise self.wrong(f"a constant as input number {index}", _described(found), hint)
+        return found.array
+
+    def secrets(self) -> list[Secret]:
+        """All inputs, which must be encrypted."""
+        return [self.secret(index) for index, _ in enumerate(self.inputs)]
+
+    def integers(self, index: int) -> list[int]:
+        """A constant of integers, such as a shape."""
+        found = self.constant(index)
+        if found.dtype.kind not in "iu":
+            raise self.wrong("integers", found.dtype)
+        listed: list[int] = found.ravel().tolist()
+        return listed
+
+    def weights(self, index: int) -> NDArray[np.float64]:
+        """A constant of finite real numbers."""
+        found = self.constant(index)
+        if found.dtype.kind not in "fiub":
+            raise self.wrong("real numbers", found.dtype)
+        floats = found.astype(np.float64)
+        if not np.isfinite(floats).all():
+            raise self.wrong("finite weights", f"NaN or infinity in input number {index}")
+        return floats
+
+    def setting(self, name: str, index: int, default: Any = None) -> Any:
+        """A setting that is an attribute in older opsets, a constant input in later ones."""
+        if name in self.attributes:
+            return self.attributes[name]
+        if self.has(index):
+            return self.constant(index).tolist()
+        return default
+
+    def axis(self, given: int, rank: int) -> int:
+        """An axis counted from the front; ModelError for the batch axis."""
+        axis = given + rank if given < 0 else given
+        if not 0 <= axis < rank:
+            raise self.wrong(f"an axis of {rank}", given)
+        if axis == 0:
+            raise self.wrong("an axis of one input", "the batch axis", "keep the batch in front")
+        return axis
+
+    def indices(self, value: Secret) -> NDArray[np.int64]:
+        """[1, *shape]: the flat index of each element."""
+        size = self.builder.size(value.name)
+        return np.arange(size, dtype=np.int64).reshape(value.shape)
+
+    def selected(self, value: Secret, indices: NDArray[np.int64]) -> Secret:
+        """The elements at flat indices [1, ...], 0 where -1; the value itself where they agree."""
+        self.check_batch(indices.shape)
+        shape = tuple(indices.shape[1:])
+        flat = indices.ravel()
+        name = value.name
+        size = self.builder.size(value.name)
+        if len(flat) != size or not np.array_equal(flat, np.arange(size)):
+            name = self.builder.select(value.name, indices[0], shape)
+        return Secret(name, (1, *shape))
+
+    def check_batch(self, shape: Sequence[int]) -> None:
+        """ModelError unless the first axis is still the batch."""
+        if not shape or shape[0] != 1:
+            raise self.wrong(
+                "the batch axis to stay in front",
+                f"the shape {list(shape)}",
+                "reshape to [batch, ...], and keep elements of different inputs apart",
+            )
+
+    def affine(self, terms: Any, bias: Any, shape: Sequence[int]) -> Secret:
+        """A new Affine; `shape` is without the batch."""
+        return Secret(self.builder.affine(terms, bias, tuple(shape)), (1, *shape))
+
+    def check_elements(self, shape: Sequence[int]) -> None:
+        """ModelError for a value of more elements than any input may have."""
+        count = prod(float(length) for length in shape)
+        if not 0 < count <= MOST_ELEMENTS:
+            raise self.wrong(f"1 to {MOST_ELEMENTS} elements", f"the shape {list(shape)}")
+
+    def check_weights(self, count: int) -> None:
+        """ModelError for a matrix that would take gigabytes."""
+        if count > MOST_WEIGHTS:
+            hint = "use a smaller layer or input"
+            raise self.wrong(f"at most {MOST_WEIGHTS} products", count, hint)
+
+
+def _described(value: Value) -> str:
+    if isinstance(value, Known):
+        return "a constant"
+    return "an encrypted value" if isinstance(value, Secret) else "a value of the client"
+
+
+Handler = Callable[[Call], Sequence[Value] | Value]
+# By domain ("" is ONNX's own) and kind.
+HANDLERS: dict[tuple[str, str], Handler] = {}
+
+
+def handles(*kinds: str, domain: str = "") -> Callable[[Handler], Handler]:
+    """Register a function for nodes of these kinds."""
+
+    def register(handler: Handler) -> Handler:
+        for kind in kinds:
+            HANDLERS[domain, kind] = handler
+        return handler
+
+    return register

@@ -1,0 +1,251 @@
+"""How an affine map of slots is computed: the layouts of its result, and the diagonals of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from cloakwork.compiler.costs import Work
+from cloakwork.compiler.layouts import Grid, Layout, power_above
+from cloakwork.compiler.lowering.covering import Blocks, Entries, aligned, swept
+from cloakwork.compiler.nodes import Affine
+from cloakwork.fhe.circuits.diagonals import MapSteps, map_steps_of
+
+# Integers by which a ciphertext is multiplied without a level.
+_SMALL_INTEGER = 1 << 10
+# Rows up to which all extended diagonals are tried.
+_SWEPT_MAX = 1 << 12
+# Copies of an input that are tried: more make fewer diagonals, of more slots.
+_COPIES = (1, 2, 4, 8, 16, 32, 64, 128)
+_WIDTHS_MAX = 1 << 12
+
+Price = Callable[[Work], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Term:
+    """A_i x_i: a small integer times x_i, or diagonals in baby and giant steps."""
+
+    input: str
+    factor: int | None = None
+    blocks: Blocks = field(default_factory=dict)
+    steps: MapSteps | None = None
+    baby_steps: int = 1
+
+    @property
+    def diagonals(self) -> int:
+        """The number of products with plaintexts."""
+        return sum(map(len, self.blocks.values()))
+
+    @property
+    def is_slotwise(self) -> bool:
+        """Whether it is a product with one plaintext, without rotations."""
+        return self.blocks.keys() == {(0, 0)} and self.blocks[0, 0].keys() == {0}
+
+
+@dataclass(frozen=True, eq=False)
+class AffinePlan:
+    """The terms, the steps by which their sum is then rotated and added, and the result's layout.
+
+    The slots that hold no element of the result hold 0 before the bias is added.
+    """
+
+    terms: tuple[Term, ...]
+    sums: tuple[int, ...]
+    layout: Layout
+
+    @property
+    def uses_level(self) -> bool:
+        """Whether it multiplies."""
+        return any(term.factor is None for term in self.terms)
+
+    @property
+    def rotations(self) -> set[int]:
+        """The steps that need a key."""
+        maps = (term.steps.rotations for term in self.terms if term.steps is not None)
+        return {*self.sums, *(step for steps in maps for step in steps)}
+
+    @property
+    def work(self) -> Work:
+        """What it costs at its level."""
+        own = Work(turns=len(self.sums) * self.layout.count)
+        for term in self.terms:
+            if term.is_slotwise:
+                own += Work(plain_products=1, rescales=1)
+            elif term.steps is not None:
+                own += _work_of(term.steps, term.diagonals)
+        return own
+
+
+def _work_of(steps: MapSteps, diagonals: int) -> Work:
+    """Of a map in baby and giant steps."""
+    turned = sum(len(sums) for giant, sums in steps.giants if giant)
+    rotated = steps.inputs * sum(baby != 0 for baby in steps.babies)
+    return Work(
+        ups=steps.inputs * any(steps.babies),
+        babies=rotated,
+        giants=turned,
+        products=diagonals,
+        downs=steps.outputs,
+        rescales=steps.outputs,
+    )
+
+
+class Candidates:
+    """The plans of one affine node that are worth a comparison.
+
+    inputs   the layouts of the inputs; None: free to choose, for the only reader of an input
+    price    the seconds of some work at the level where the node is computed
+    wanted   layouts that readers of the result would like
+    """
+
+    def __init__(
+        self,
+        node: Affine,
+        inputs: Mapping[str, Layout | None],
+        slots: int,
+        price: Price,
+        wanted: Sequence[Layout] = (),
+    ) -> None:
+        self.node, self.slots, self.price = node, slots, price
+        self.free = next((name for name, layout in inputs.items() if layout is None), None)
+        self.inputs = {name: layout for name, layout in inputs.items() if layout is not None}
+        self.wanted = wanted
+
+    def best(self) -> tuple[AffinePlan, dict[str, Layout]]:
+        """The cheapest plan, and the layouts of all inputs."""
+        found = list(self._all())
+        assert found
+        return min(found, key=lambda pair: self.price(pair[0].work))
+
+    def _all(self) -> Iterator[tuple[AffinePlan, dict[str, Layout]]]:
+        if self.free is None:
+            yield from ((plan, self.inputs) for plan in self._from(self.inputs))
+            return
+        for layout in self._free_layouts(self.free):
+            inputs = self.inputs | {self.free: layout}
+            yield from ((plan, inputs) for plan in self._from(inputs))
+
+    def _free_layouts(self, name: str) -> Iterator[Layout]:
+        size = next(matrix.shape[1] for term, matrix in self.node.terms if term == name)
+        geometry = self.node.source.geometry
+        images = None
+        if geometry is not None and np.prod(geometry.inputs) == size:
+            grid = Grid(*geometry.inputs[1:], 1)
+            images = Layout.images(geometry.inputs, self.slots, grid)
+        yield images or Layout.dense(size, self.slots)
+        rows = power_above(self.node.size)
+        for copies in _COPIES:
+            if images is None and copies <= rows and size < self.slots:
+                made = Layout.shifted(size, self.slots, rows, copies)
+                if made is not None:
+                    yield made
+
+    def _from(self, inputs: dict[str, Layout]) -> Iterator[AffinePlan]:
+        least = None
+        if all(layout.is_single for layout in inputs.values()):
+            for layout in self._layouts(inputs):
+                plan = self._aligned(inputs, layout)
+                least = min(least or plan.work.products, plan.work.products)
+                yield plan
+        period = max(layout.period for layout in inputs.values())
+        rows = power_above(self.node.size)
+        if rows > min(self.slots, _SWEPT_MAX) or (least is not None and least <= rows // 4):
+            return
+        yield self._swept(inputs, rows, max(period, rows))
+
+    def _layouts(self, inputs: dict[str, Layout]) -> Iterator[Layout]:
+        """Layouts of the result in which each element stands once."""
+        size = self.node.size
+        found: list[Layout] = [layout for layout in self.wanted if layout.size == size]
+        found += [layout for layout in inputs.values() if layout.size == size and layout.is_single]
+        geometry = self.node.source.geometry
+        for layout in inputs.values():
+            if geometry is None or layout.grid is None or np.prod(geometry.outputs) != size:
+                continue
+            made = Layout.images(geometry.outputs, self.slots, layout.grid.after(geometry))
+            if made is not None:
+                found.append(made)
+        found.append(Layout.dense(size, self.slots))
+        for place, layout in enumerate(found):
+            if not any(layout == earlier for earlier in found[:place]):
+                yield layout
+
+    def _aligned(self, inputs: dict[str, Layout], layout: Layout) -> AffinePlan:
+        terms = []
+        for name, matrix in self.node.terms:
+            own = inputs[name]
+            factor = scalar_factor(matrix) if own == layout else None
+            if factor is not None:
+                terms.append(Term(name, factor))
+                continue
+            rows, columns = (layout.places, layout.period), (own.places, own.period)
+            blocks = aligned(Entries.of(matrix), rows, columns, self.slots)
+            terms.append(self._term(name, blocks, (layout.count, own.count)))
+        period = max(layout.period, *(inputs[name].period for name, _ in self.node.terms))
+        whole = Layout(self.slots, layout.repeated(period), layout.size, layout.grid)
+        return AffinePlan(tuple(terms), (), _shortened(whole))
+
+    def _swept(self, inputs: dict[str, Layout], rows: int, period: int) -> AffinePlan:
+        numbers = np.arange(period) % rows
+        numbers[numbers >= self.node.size] = -1
+        terms = []
+        for name, matrix in self.node.terms:
+            contents = inputs[name].repeated(period)
+            blocks = swept(Entries.of(matrix), numbers[np.newaxis], contents)
+            terms.append(self._term(name, blocks, (1, len(contents))))
+        sums = tuple(rows << log for log in range((period // rows).bit_length() - 1))
+        return AffinePlan(tuple(terms), sums, Layout.dense(self.node.size, self.slots, rows))
+
+    def _term(self, name: str, blocks: Blocks, shape: tuple[int, int]) -> Term:
+        offsets = {place: list(own) for place, own in blocks.items()}
+        width = _best_width(offsets, shape, self.price)
+        return Term(name, None, blocks, map_steps_of(offsets, shape, width), width)
+
+
+def scalar_factor(matrix: Any) -> int | None:
+    """A small c where the matrix is c times the identity."""
+    size, columns = matrix.shape
+    if size != columns or matrix.nnz != size:
+        return None
+    values = matrix.data
+    first = float(values[0])
+    whole = first.is_integer() and abs(first) <= _SMALL_INTEGER and (values == first).all()
+    diagonal = (matrix.indices == np.arange(size)).all() and (np.diff(matrix.indptr) == 1).all()
+    return int(first) if whole and diagonal else None
+
+
+def _shortened(layout: Layout) -> Layout:
+    """With the least period."""
+    contents = layout.contents
+    while contents.shape[1] > 1 and len(contents) == 1:
+        first, second = np.split(contents, 2, axis=1)
+        if not (first == second).all():
+            break
+        contents = first
+    return Layout(layout.slots, contents, layout.size, layout.grid)
+
+
+def _best_width(
+    offsets: Mapping[tuple[int, int], Sequence[int]], shape: tuple[int, int], price: Price
+) -> int:
+    """The number of offsets between giant steps for which rotations are cheapest."""
+    numbers = np.array([offset for own in offsets.values() for offset in own] or [0])
+    outputs = np.array([place[0] for place, own in offsets.items() for _ in own] or [0])
+    span = int(numbers.max() - numbers.min()) + 1
+    baby = price(Work(babies=shape[1]))
+    giant = price(Work(giants=1))
+
+    def cost(width: int) -> float:
+        shifts = numbers % width
+        babies = np.unique(shifts)
+        turned = np.unique(np.stack([numbers - shifts, outputs]), axis=1)
+        return baby * int((babies != 0).sum()) + giant * int((turned[0] != 0).sum())
+
+    powers = [1 << log for log in range(span.bit_length() + 1)]
+    widths = range(1, min(span, _WIDTHS_MAX) + 1) if numbers.size <= 512 else powers
+    found: int = min({*widths, *powers}, key=lambda width: (cost(width), width))
+    return found

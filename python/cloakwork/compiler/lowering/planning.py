@@ -1,0 +1,234 @@
+"""The plan of a whole graph: the layout of every value, the diagonals, the depth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from cloakwork.compiler.costs import Costs, Ring, Work
+from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.layouts import Grid, Layout
+from cloakwork.compiler.lowering.affine import AffinePlan, Candidates
+from cloakwork.compiler.nodes import Affine, Evaluate, Function, Input, Node, Product
+from cloakwork.compiler.report import NodeCost
+from cloakwork.errors import ModelError
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A node with the layout of its value, and how it is computed.
+
+    depth     levels used up so far, where pending rescalings count
+    affine    of an affine node
+    """
+
+    node: Node
+    layout: Layout
+    depth: int
+    affine: AffinePlan | None = None
+
+    @property
+    def used(self) -> int:
+        """The levels used up where it is computed; of a polynomial, in the middle."""
+        if self.affine is not None:
+            return self.depth - self.affine.uses_level
+        if isinstance(self.node, Evaluate):
+            return self.depth - (int(self.node.polynomial.depth) + 1) // 2
+        return self.depth - isinstance(self.node, Product)
+
+    @property
+    def work(self) -> Work:
+        """What it costs, except what a polynomial costs at lower levels."""
+        if self.affine is not None:
+            return self.affine.work
+        count = self.layout.count
+        if isinstance(self.node, Product):
+            same = self.node.a == self.node.b
+            return Work(squares=count) if same else Work(tensors=count)
+        if isinstance(self.node, Evaluate):
+            switches = self.node.polynomial.key_switches
+            return Work(tensors=count * switches, plain_products=count * switches)
+        return Work()
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPlan:
+    """The steps in order; `outputs` are names of values."""
+
+    slots: int
+    steps: tuple[Step, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def depth(self) -> int:
+        """Levels that the chain needs."""
+        return max(step.depth for step in self.steps)
+
+    @property
+    def rotations(self) -> list[int]:
+        """The steps that need keys, each between -slots / 2 and slots / 2."""
+        found = {step for each in self.steps if each.affine for step in each.affine.rotations}
+        whole = {step % self.slots for step in found} - {0}
+        return sorted(step - self.slots if step > self.slots // 2 else step for step in whole)
+
+    @property
+    def needs_relinearization(self) -> bool:
+        """Whether ciphertexts are multiplied."""
+        return any(isinstance(step.node, Product | Evaluate) for step in self.steps)
+
+    def layout(self, name: str) -> Layout:
+        """Of a value."""
+        return next(step.layout for step in self.steps if step.node.output == name)
+
+    def costs(self, costs: Costs, ring: Callable[[int], Ring]) -> Iterator[NodeCost]:
+        """The estimated cost of each step, given the ring after so many levels."""
+        for step in self.steps:
+            plan = step.affine
+            yield NodeCost(
+                step.node.output,
+                type(step.node).__name__,
+                str(step.node.source),
+                step.used,
+                0 if plan is None else sum(term.diagonals for term in plan.terms),
+                0 if plan is None else len(plan.rotations),
+                costs.seconds(step.work, ring(step.used)),
+            )
+
+    def constant_bytes(self, ring: Callable[[int], Ring], *, compact: bool) -> int:
+        """Of the encoded weights: diagonals over all limbs, or their coefficients, and biases."""
+        found = 0
+        for step in self.steps:
+            if step.affine is None:
+                continue
+            own = ring(step.used)
+            whole = 1 if compact else own.limbs + own.special
+            for term in step.affine.terms:
+                limbs = own.limbs if term.is_slotwise else whole
+                found += term.diagonals * limbs * own.degree * 8
+            found += step.layout.count * max(own.limbs - 1, 1) * own.degree * 8
+        return found
+
+
+class Planner:
+    """Chooses the layouts of a graph's values, node by node, by estimated time.
+
+    slots   of a ciphertext
+    price   what some work costs after so many levels are used up
+    """
+
+    def __init__(self, graph: Graph, slots: int, price: Callable[[Work, int], float]) -> None:
+        self.graph, self.slots, self.price = graph, slots, price
+        self.readers = graph.readers()
+        self.steps: dict[str, Step] = {}
+
+    def plan(self) -> GraphPlan:
+        """All steps; ModelError for a function that no polynomial approximates."""
+        for node in self.graph.nodes:
+            if isinstance(node, Input):
+                self._input(node)
+            elif isinstance(node, Affine):
+                self._affine(node)
+            elif isinstance(node, Product):
+                self._product(node)
+            elif isinstance(node, Evaluate):
+                own = self.steps[node.input]
+                depth = own.depth + node.polynomial.depth
+                self.steps[node.output] = Step(node, own.layout, depth)
+            else:
+                raise ModelError(_unexpected(node))
+        order = [self.steps[name] for name in self._order()]
+        return GraphPlan(self.slots, tuple(order), self.graph.outputs)
+
+    def _order(self) -> list[str]:
+        """Names in the order of computation; conversions of layouts stand before their reader."""
+        return list(self.steps)
+
+    def _price(self, depth: int) -> Callable[[Work], float]:
+        return lambda work: self.price(work, depth)
+
+    def _input(self, node: Input) -> None:
+        """A layout at once, unless a single affine map may choose it."""
+        readers = self.readers[node.output]
+        free = len(readers) == 1 and isinstance(readers[0], Affine)
+        if free and node.output not in self.graph.outputs:
+            return
+        self.steps[node.output] = Step(node, self._images(node) or self._dense(node), 0)
+
+    def _dense(self, node: Node) -> Layout:
+        return Layout.dense(node.size, self.slots)
+
+    def _images(self, node: Input) -> Layout | None:
+        """In a grid, where a convolution reads it."""
+        for reader in self.readers[node.output]:
+            geometry = reader.source.geometry
+            if geometry is not None and np.prod(geometry.inputs) == node.size:
+                grid = Grid(*geometry.inputs[1:], 1)
+                return Layout.images(geometry.inputs, self.slots, grid)
+        return None
+
+    def _affine(self, node: Affine) -> None:
+        known: dict[str, Layout | None] = {}
+        free = [name for name in node.inputs if name not in self.steps]
+        for name in free[1:]:
+            given = self.graph[name]
+            self.steps[name] = Step(given, self._dense(given), 0)
+        for name in node.inputs:
+            known[name] = self.steps[name].layout if name in self.steps else None
+        depth = max((self.steps[n].depth for n in node.inputs if n in self.steps), default=0)
+        wanted = self._wanted(node)
+        found = Candidates(node, known, self.slots, self._price(depth), wanted)
+        plan, layouts = found.best()
+        for name in free[:1]:
+            self.steps[name] = Step(self.graph[name], layouts[name], 0)
+        self.steps[node.output] = Step(node, plan.layout, self._depth(plan), plan)
+
+    def _depth(self, plan: AffinePlan) -> int:
+        """Levels used up after a plan."""
+        used = (self.steps[t.input].depth + (t.factor is None) for t in plan.terms)
+        return max(used)
+
+    def _wanted(self, node: Affine) -> list[Layout]:
+        """The layouts of values that meet this one in a product or a sum."""
+        found = []
+        for reader in self.readers[node.output]:
+            for name in reader.inputs:
+                other = self.steps.get(name)
+                if other is not None and other.layout.size == node.size:
+                    found.append(other.layout)
+        return found
+
+    def _product(self, node: Product) -> None:
+        a, b = node.inputs
+        first, second = self.steps[a], self.steps[b]
+        if first.layout != second.layout:
+            second = self._converted(second, first.layout)
+            node = Product(node.output, node.shape, a, second.node.output, source=node.source)
+        depth = max(first.depth, second.depth) + 1
+        self.steps[node.output] = Step(node, first.layout, depth)
+
+    def _converted(self, step: Step, layout: Layout) -> Step:
+        """A value moved to another layout, as an affine map that is the identity."""
+        name = f"{step.node.output} moved"
+        while name in self.steps:
+            name += "'"
+        size = step.node.size
+        identity = sparse.csr_array(sparse.eye_array(size))
+        node = Affine(name, step.node.shape, ((step.node.output, identity),), np.zeros(size))
+        own: Mapping[str, Layout | None] = {step.node.output: step.layout}
+        found = Candidates(node, own, self.slots, self._price(step.depth), [layout])
+        plans = [plan for plan, _ in found._all() if plan.layout == layout]
+        plan = min(plans, key=lambda each: self._price(step.depth)(each.work))
+        made = Step(node, layout, self._depth(plan), plan)
+        self.steps[name] = made
+        return made
+
+
+def _unexpected(node: Node) -> str:
+    kind = f" {node.kind}" if isinstance(node, Function) else ""
+    return (
+        f"{type(node).__name__}{kind} {node.output!r}: expected an affine map, a product or a "
+        "polynomial: approximate functions first"
+    )

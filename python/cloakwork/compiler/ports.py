@@ -1,0 +1,135 @@
+"""The inputs and results of a compiled model: how arrays become slots, and slots arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork.compiler.layouts import Layout, laid_by
+from cloakwork.errors import ModelError
+from cloakwork.programs.notes import Member
+
+Floats = NDArray[np.float64]
+
+_MOST_ELEMENTS = 1 << 28
+_MOST_SLOTS = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Port:
+    """An input or a result.
+
+    shape       without the batch axis
+    low, high   of all its elements: inputs beyond are refused, results beyond are reported
+    layout      of the elements in slots; None: a ciphertext for each, with a sample in each slot
+    error       of a result: what encrypted and plain values differ by, at most, on trial inputs
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    low: float
+    high: float
+    layout: Layout | None
+    error: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """Elements of a sample."""
+        return prod(self.shape)
+
+    def capacity(self, slots: int) -> int:
+        """The samples that one run takes, at most."""
+        return slots if self.layout is None else 1
+
+    def checked(self, given: ArrayLike, slots: int) -> Floats:
+        """Samples [batch, size]; ModelError for another shape, too many, NaN, or beyond bounds."""
+        place, room = f"input {self.name!r}", self.capacity(slots)
+        many = f"1 to {room} samples" if room > 1 else "one sample"
+        expected = f"{place}: expected {many} of shape {list(self.shape)}"
+        try:
+            values = np.asarray(given)
+        except ValueError as error:
+            raise ModelError(f"{expected}, got values that make no array: {error}") from error
+        if values.dtype.kind not in "fiub":
+            raise ModelError(f"{expected}, got values of dtype {values.dtype}")
+        if values.shape == self.shape:
+            values = values[np.newaxis]
+        if values.shape[1:] != self.shape or not 1 <= len(values) <= room:
+            hint = "" if room > 1 else '; optimize="throughput" takes many'
+            raise ModelError(
+                f"{expected}, or a batch of them, got shape {list(values.shape)}{hint}"
+            )
+        samples = values.astype(np.float64).reshape(len(values), self.size)
+        if not np.isfinite(samples).all():
+            raise ModelError(f"{expected}, got NaN or infinity")
+        outside = np.argwhere((samples < self.low) | (samples > self.high))
+        if len(outside):
+            row, column = map(int, outside[0])
+            raise ModelError(
+                f"{place}: expected values from {self.low:.6g} to {self.high:.6g}, the sample's "
+                f"with their margin; element {column} of sample {row} is outside: compile with "
+                "wider bounds"
+            )
+        return samples
+
+    def slots_of(self, samples: Floats, slots: int) -> tuple[Floats, bool]:
+        """Samples [batch, size] -> slots [n] or [ciphertexts, n], and whether these are a batch.
+
+        Samples are repeated in slots that are left, so that all slots hold values within bounds.
+        """
+        if self.layout is None:
+            return np.ascontiguousarray(samples[np.arange(slots) % len(samples)].T), True
+        placed = self.layout.place(samples[0])
+        return (placed[0], False) if self.layout.count == 1 else (placed, True)
+
+    def values_of(self, slots: Floats, batch: int) -> Floats:
+        """Decrypted slots -> [batch, *shape]."""
+        if self.layout is None:
+            found = slots[:, :batch].T
+        else:
+            found = self.layout.read(np.atleast_2d(slots))[np.newaxis]
+        return np.ascontiguousarray(found).reshape(-1, *self.shape)
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON's types; the inverse of `read`."""
+        return {
+            "shape": list(self.shape),
+            "low": self.low,
+            "high": self.high,
+            "layout": None if self.layout is None else self.layout.to_json(),
+            "error": self.error,
+        }
+
+    @classmethod
+    def read(cls, name: str, note: Member) -> Port:
+        """From a file; LoadError names the place."""
+        shape, low, high, layout, error = note.members("shape", "low", "high", "layout", "error")
+        lengths = tuple(part.size(_MOST_ELEMENTS) for part in shape.parts())
+        if not 0 < prod(lengths) < _MOST_ELEMENTS:
+            raise shape.wrong("lengths of 1 or more")
+        numbers = [float(part.of(float)) for part in (low, high, error)]
+        if not (all(map(isfinite, numbers)) and numbers[0] <= numbers[1] and numbers[2] >= 0):
+            raise low.wrong("finite numbers, low <= high, and an error of 0 or more")
+        laid = None if layout.value is None else _layout(layout, prod(lengths))
+        return cls(name, lengths, numbers[0], numbers[1], laid, numbers[2])
+
+
+def _layout(note: Member, size: int) -> Layout:
+    names = ("slots", "ciphertexts", "period", "size", "runs")
+    slots, count, period, held, runs = note.members(*names)
+    numbers = [part.size(_MOST_ELEMENTS) for part in (slots, count, period, held)]
+    if numbers[3] != size or not 0 < numbers[1] * numbers[2] < _MOST_ELEMENTS:
+        raise held.wrong(f"a layout of {size} elements")
+    if not 0 < numbers[0] <= _MOST_SLOTS or not 0 < numbers[2] <= numbers[0]:
+        raise slots.wrong("slots, and a period of them")
+    triples = [[number.size(_MOST_ELEMENTS) for number in run.parts()] for run in runs.parts()]
+    if any(len(triple) != 3 for triple in triples):
+        raise runs.wrong("runs of three numbers")
+    try:
+        return laid_by(note.place, numbers[0], (numbers[1], numbers[2]), size, triples)
+    except ModelError as error:
+        raise note.wrong(str(error)) from error

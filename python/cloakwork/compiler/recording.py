@@ -1,0 +1,33 @@
+"""Emitted functions as programs that hold no client's keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from cloakwork.fhe.ckks import CkksCiphertext
+from cloakwork.programs.program import Program
+from cloakwork.programs.signature import Signature
+from cloakwork.programs.tracing import record, without_elements
+
+Emitted = Callable[[Mapping[str, CkksCiphertext]], dict[str, CkksCiphertext]]
+
+
+def recorded(emitter: Emitted, inputs: Mapping[str, CkksCiphertext]) -> Program:
+    """The program of an emitter, traced with ciphertexts by name; it keeps neither them nor keys.
+
+    Its last input is the client's evaluation keys, if it needs any.
+    """
+
+    def function(*values: CkksCiphertext) -> dict[str, CkksCiphertext]:
+        return emitter(dict(zip(inputs, values, strict=True)))
+
+    program = record(function, inputs)
+    own = program._signature
+    examples = {name: without_elements(one) for name, one in own.examples.items()}
+    results = [
+        replace(one, evaluation=None) if isinstance(one, CkksCiphertext) else one
+        for one in own.results
+    ]
+    bundles = {name: replace(bundle, own={}) for name, bundle in own.bundles.items()}
+    return Program(program._core, Signature(examples, results, bundles, own.tied))

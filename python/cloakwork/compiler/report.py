@@ -1,0 +1,119 @@
+"""What a compiled model is: sizes, errors, costs, and what the alternatives would cost."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """A way to lay out a model, with its estimated costs.
+
+    mode              "latency", "memory" or "throughput"
+    inputs            samples that one run takes, at most
+    seconds           of a run on one core, by the cost model
+    key_bytes         of the evaluation keys
+    constant_bytes    of the encoded weights
+    ciphertext_bytes  of an encrypted input in memory
+    """
+
+    mode: str
+    degree: int
+    depth: int
+    inputs: int
+    seconds: float
+    rotations: int
+    key_bytes: int
+    constant_bytes: int
+    ciphertext_bytes: int
+
+    def describe(self) -> str:
+        """One line."""
+        return (
+            f"{self.mode}: degree {self.degree}, {self.depth} levels, up to {self.inputs} "
+            f"input{'s' if self.inputs > 1 else ''} in about {_seconds(self.seconds)}; "
+            f"{self.rotations} rotation keys, keys {_size(self.key_bytes)}, weights "
+            f"{_size(self.constant_bytes)}, encrypted input {_size(self.ciphertext_bytes)}"
+        )
+
+
+@dataclass(frozen=True)
+class NodeCost:
+    """A node of the graph: the levels used before it, and its estimated cost."""
+
+    name: str
+    kind: str
+    source: str
+    used_levels: int
+    diagonals: int
+    rotations: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class CompileReport:
+    """The report of `fhe.compile`.
+
+    chosen            what was compiled, and `others`, which were not
+    parameters        in words
+    approximations    of functions by polynomials, and what the client computes, in words
+    error             the largest error of an output on the sample's trial inputs, times 4
+    trial_inputs      how many they are
+    trial_seconds     of one encrypted run on this machine, with all threads
+    error_bound       the largest error of an output for all inputs within their bounds, except with
+                      a chance of about 2^-15; inf where the estimate leaves no precision
+    cost_factor       by which the cost model may be off
+    """
+
+    name: str
+    chosen: Alternative
+    others: tuple[Alternative, ...]
+    nodes: tuple[NodeCost, ...]
+    parameters: str
+    approximations: str
+    client: str
+    error: float
+    error_bound: float
+    trial_inputs: int
+    trial_seconds: float
+    cost_factor: float
+
+    def to_json(self) -> dict[str, Any]:
+        """All of it as JSON's types; an infinite bound is null."""
+        found = json.loads(json.dumps(asdict(self)))
+        bounded = self.error_bound < float("inf")
+        return {**found, "error_bound": self.error_bound if bounded else None}
+
+    def describe(self) -> str:
+        """A page of text."""
+        bound = (
+            f"at most {self.error_bound:.2g} for all inputs within their bounds"
+            if self.error_bound < float("inf")
+            else "no useful bound for all inputs"
+        )
+        lines = [
+            f"{self.name}: {self.chosen.describe()}",
+            self.parameters,
+            f"error of outputs: about {self.error:.2g} (4 times the largest on "
+            f"{self.trial_inputs} trial inputs); {bound}",
+            f"measured: {_seconds(self.trial_seconds)} a run here; estimates are within a factor "
+            f"of {self.cost_factor:g}",
+        ]
+        lines += [f"instead, {other.describe()}" for other in self.others]
+        widest = max((len(node.name) for node in self.nodes), default=0)
+        lines += [
+            f"  {node.name.ljust(widest)}  {node.kind:8} after {node.used_levels} levels, "
+            f"{node.diagonals} diagonals, {node.rotations} rotations, {_seconds(node.seconds)}"
+            for node in self.nodes
+        ]
+        return "\n".join([*lines, *filter(None, [self.approximations, self.client])])
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.2g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+
+
+def _size(count: int) -> str:
+    return f"{count / 2**20:.1f} MiB"

@@ -1,0 +1,94 @@
+"""Trials of a program on sample inputs, under throwaway keys: its errors are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from time import perf_counter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.compiler.client import Client
+from cloakwork.compiler.description import Description
+from cloakwork.compiler.recording import Emitted, recorded
+from cloakwork.compiler.server import Server
+from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
+from cloakwork.programs.program import Program
+
+Values = Mapping[str, NDArray[np.float64]]
+
+# Runs of a program that takes one input.
+_RUNS = 4
+# Rounding gives some messages more noise than others: the program admits this much more, in bits,
+# than the sample has.
+_MORE_NOISE = 0.5
+# Estimates of less precision, in bits, say nothing.
+_LEAST_BITS = -60.0
+
+
+@dataclass(frozen=True)
+class Trial:
+    """The largest error of each output, and what the estimates say of all inputs.
+
+    bound     the largest error by the estimates; inf where they leave no precision
+    seconds   of the fastest run
+    count     inputs that were run
+    """
+
+    errors: dict[str, float]
+    bound: float
+    seconds: float
+    count: int
+
+
+def tried(
+    emitter: Emitted, described: Description, context: CkksContext, sample: tuple[Values, Values]
+) -> tuple[Program, Trial]:
+    """The program of an emitter, and its trial.
+
+    sample   inputs and expected outputs, [batch, *shape] by name
+    """
+    given, expected = sample
+    client, capacity = Client(described, context), described.capacity(context.slots)
+    available = len(next(iter(given.values())))
+    runs, size = (min(_RUNS, available), 1) if capacity == 1 else (1, min(capacity, available))
+    program, server = None, None
+    errors, bound, seconds = dict.fromkeys(expected, 0.0), 0.0, inf
+    with client.keygen():
+        for run in range(runs):
+            rows = slice(run * size, (run + 1) * size)
+            encrypted = client.encrypt(_within(described, given, rows))
+            if program is None or server is None:
+                program = recorded(emitter, _noisier(encrypted))
+                server = Server(program)
+            started = perf_counter()
+            result = server.run(encrypted)
+            seconds = min(seconds, perf_counter() - started)
+            for name, values in client.outputs(result, size).items():
+                error = float(np.abs(values - expected[name][rows]).max())
+                errors[name] = max(errors[name], error)
+            bound = max(bound, *(_bound(one) for one in result.values()))
+    assert program is not None
+    return program, Trial(errors, bound, seconds, runs * size)
+
+
+def _noisier(encrypted: Mapping[str, Ciphertext]) -> dict[str, CkksCiphertext]:
+    found = {}
+    for name, one in encrypted.items():
+        assert isinstance(one, CkksCiphertext)
+        found[name] = replace(one, noise=one.noise + _MORE_NOISE)
+    return found
+
+
+def _within(described: Description, given: Values, rows: slice) -> dict[str, NDArray[np.float64]]:
+    """Samples, within the bounds of the inputs."""
+    return {p.name: np.clip(given[p.name][rows], p.low, p.high) for p in described.inputs}
+
+
+def _bound(result: object) -> float:
+    assert isinstance(result, CkksCiphertext)
+    bits = result.precision_estimate()
+    return 2.0**-bits if bits > _LEAST_BITS else inf

@@ -1,0 +1,1 @@
+"""Polynomials for functions: of least error, of given error, and compositions of several."""

@@ -1,0 +1,67 @@
+"""`fhe.compile` and `fhe.load_model`: models as encrypted programs."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cloakwork.compiler.compiled import CompiledModel
+
+
+def compile(  # noqa: PLR0913 (compilers are called so, and have options)
+    model: Any,
+    sample: Any,
+    *,
+    scheme: str = "ckks",
+    optimize: str = "latency",
+    degree: int | None = None,
+    security: int = 128,
+    margin: float = 0.25,
+    precision: float | None = None,
+    bounds: Any = None,
+    insecure: bool = False,
+) -> CompiledModel:
+    """Compile a model to a program on encrypted inputs.
+
+    model      a path or the bytes of an ONNX model, an onnx.ModelProto, a scikit-learn estimator, a
+               torch module, or a `Graph` of the compiler
+    sample     inputs [batch, *shape] like those to come, or by name: they determine the ranges of
+               values; the first of them are also run encrypted, to measure the error
+    scheme     "ckks"
+    optimize   "latency": one input in the shortest time.  "memory": one input with the least keys
+               and weights.  "throughput": as many inputs as there are slots
+    degree     this one instead of the least that is exact enough
+    security   128, 192 or 256 bits; `insecure` skips the check, for tests with small degrees
+    margin     ranges of the sample are widened on both sides by this share of their width, 0 to 10
+    precision  the largest error of an output, in its unit; by default 1 % of the largest output
+    bounds     (low, high) of the inputs instead of the sample's, or by name
+
+    Raises ModelError for models and samples that it cannot take, ParamError for options, and where
+    no parameters suffice.
+    """
+    from cloakwork.compiler.compiling import compiled
+
+    return compiled(
+        model,
+        sample,
+        scheme=scheme,
+        optimize=optimize,
+        degree=degree,
+        security=security,
+        margin=margin,
+        precision=precision,
+        bounds=bounds,
+        insecure=insecure,
+    )
+
+
+def load_model(path: str | PathLike[str]) -> CompiledModel:
+    """A compiled model from its file alone.
+
+    Raises LoadError for a truncated or altered file, or one without a compiled model; OSError for
+    one that cannot be read.
+    """
+    from cloakwork.compiler.compiled import read_model
+
+    return read_model(path)
