@@ -16,11 +16,13 @@ import numpy as np
 import pytest
 import typer
 from cloakwork import zk
-from cloakwork.cli import main, plain, proving, specializing
+from cloakwork.cli import compiling, main, models, plain, proving, serving, specializing
 from cloakwork.cli.commands import app
-from cloakwork.demo import digits, dot, merkle, sharpen
+from cloakwork.demo import digits, disease, merkle, sentiment, sharpen
+from cloakwork.demo.network import Way
 from cloakwork.device import skeleton
 from cloakwork.programs.runnable import Runnable
+from cloakwork.serving import Limits
 from cloakwork.zk.circom import files as zk_files
 from cloakwork.zk.circom import statements
 from cloakwork.zk.groth16 import proving as groth16
@@ -171,9 +173,13 @@ FILES: dict[tuple[str, str], Row] = {
     ("run", "--input"): Row(
         "--input nothing={}/x.npy", lambda s: s.status == 2 and "inputs: got nothing" in s.err
     ),
+    ("run", "--keys"): Row(
+        "--keys {}/x.npy", lambda s: s.status == 2 and "evaluation keys" in s.err
+    ),
     ("run", "--output"): Row(
         "--output {}/results", lambda s: len([*(s.folder / "results").iterdir()]) == 1
     ),
+    ("run", "--out"): Row("--out {}/y.npy", lambda s: (s.folder / "y.npy").is_file()),
     ("run", "--json"): Row("--json", lambda s: s.facts["outputs"][0]["shape"] == [8]),
     ("check", "--generation"): Row("--generation first", lambda s: s.status == 0, OF_TRANSCRIPTS),
     ("check", "--json"): Row("--json", lambda s: isinstance(s.facts, list)),
@@ -333,6 +339,16 @@ class Spy:
 # Commands with files of their own: the called function, and a command line with an option's value.
 PROVE = "prove key.zkey w.wtns"
 CONFORM = "conform sim:0 --json --quick --ops modsum --seconds 0.3"
+SERVE = "serve m.cwk"
+COMPILE = "compile m.onnx --data x.npy -o n.cwk"
+
+
+def compiles(option: str, **value: Any) -> tuple[Any, str, str, object]:
+    """A row of compile: its options go to `fhe.compile` together."""
+    given = {"optimize": "latency", "precision": None, "margin": 0.25, "degree": None}
+    return compiling, "compile_file", f"{COMPILE} {option}", given | value
+
+
 SPECIALIZE = "specialize p.cwk --for sim:0"
 OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("conform", "--seed"): (None, "", f"{CONFORM} --seed 7", lambda facts: facts["seed"] == 7),
@@ -370,8 +386,31 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),
     ("demo digits", "--out"): (digits, "run", "demo digits --out new", Path("new")),
     ("demo digits", "--threads"): (digits, "run", "demo digits --threads 3", 3),
-    ("demo dot", "--out"): (dot, "run", "demo dot --out new", Path("new")),
-    ("demo dot", "--threads"): (dot, "run", "demo dot --threads 3", 3),
+    ("demo digits", "--network"): (
+        digits,
+        "run_network",
+        "demo digits --network cnn",
+        "cnn",
+    ),
+    ("demo digits", "--images"): (
+        digits,
+        "run_network",
+        "demo digits --network mlp --images 7",
+        Way("latency", 7),
+    ),
+    ("demo digits", "--optimize"): (
+        digits,
+        "run_network",
+        "demo digits --network mlp --optimize throughput",
+        Way("throughput", 899),
+    ),
+    ("demo disease", "--out"): (disease, "run", "demo disease --out new", Path("new")),
+    ("demo dot", "--out"): (disease, "run", "demo dot --out new", Path("new")),
+    ("demo disease", "--threads"): (disease, "run", "demo disease --threads 3", 3),
+    ("demo dot", "--threads"): (disease, "run", "demo dot --threads 3", 3),
+    ("demo sentiment", "--out"): (sentiment, "run", "demo sentiment --out new", Path("new")),
+    ("demo sentiment", "--text"): (sentiment, "run", "demo sentiment --text good", ["good"]),
+    ("demo sentiment", "--threads"): (sentiment, "run", "demo sentiment --threads 3", 3),
     ("demo sharpen", "--out"): (sharpen, "run", "demo sharpen --out new", Path("new")),
     ("demo sharpen", "--threads"): (sharpen, "run", "demo sharpen --threads 3", 3),
     ("demo merkle", "--out"): (merkle, "run", "demo merkle --out new", Path("new")),
@@ -384,6 +423,48 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
         f"{SPECIALIZE} -o n.cwk --allow-fallback",
         True,
     ),
+    ("compile", "--data"): (compiling, "compile_file", COMPILE, ["x.npy"]),
+    ("compile", "--out"): (compiling, "compile_file", COMPILE, Path("n.cwk")),
+    ("compile", "--for"): (compiling, "compile_file", f"{COMPILE} --for sim:0", "sim:0"),
+    ("compile", "--optimize"): compiles("--optimize memory", optimize="memory"),
+    ("compile", "--precision"): compiles("--precision 0.5", precision=0.5),
+    ("compile", "--margin"): compiles("--margin 0.5", margin=0.5),
+    ("compile", "--degree"): compiles("--degree 8192", degree=8192),
+    ("compile", "--json"): (json, "dumps", f"{COMPILE} --json", 2),
+    ("decrypt", "--samples"): (models, "decrypt_file", "decrypt keys y.ct --samples 3", 3),
+    ("keygen", "--out"): (models, "make_keys", "keygen m.cwk -o new", Path("new")),
+    ("encrypt", "--out"): (models, "encrypt_files", "encrypt m.cwk k x.npy -o y", Path("y")),
+    ("decrypt", "--out"): (models, "decrypt_file", "decrypt keys y.ct -o new", Path("new")),
+    ("query", "--out"): (serving, "ask", "query http://x keys x.npy -o new", Path("new")),
+    ("query", "--ca"): (serving, "ask", "query http://x keys x.npy --ca c.pem", Path("c.pem")),
+    ("query", "--timeout"): (serving, "ask", "query http://x keys x.npy --timeout 7", 7.0),
+    ("serve", "--port"): (serving, "start", f"{SERVE} --port 7000", 7000),
+    ("serve", "--host"): (serving, "start", f"{SERVE} --host ::1", "::1"),
+    ("serve", "--store"): (serving, "start", f"{SERVE} --store new", Path("new")),
+    ("serve", "--threads"): (serving, "start", f"{SERVE} --threads 3", Limits(threads=3)),
+    ("serve", "--parallel"): (serving, "start", f"{SERVE} --parallel 2", Limits(parallel=2)),
+    ("serve", "--queue"): (serving, "start", f"{SERVE} --queue 5", Limits(queue=5)),
+    ("serve", "--memory-budget"): (
+        serving,
+        "start",
+        f"{SERVE} --memory-budget 3GiB",
+        Limits(memory_bytes=3 << 30),
+    ),
+    ("serve", "--keys-quota"): (
+        serving,
+        "start",
+        f"{SERVE} --keys-quota 2GiB",
+        Limits(keys_bytes=2 << 30),
+    ),
+    ("serve", "--run-seconds"): (
+        serving,
+        "start",
+        f"{SERVE} --run-seconds 9",
+        Limits(run_seconds=9.0),
+    ),
+    ("serve", "--ssl-certfile"): (serving, "start", f"{SERVE} --ssl-certfile c.pem", Path("c.pem")),
+    ("serve", "--ssl-keyfile"): (serving, "start", f"{SERVE} --ssl-keyfile k.pem", Path("k.pem")),
+    ("serve", "--insecure"): (serving, "start", f"{SERVE} --insecure", Limits(insecure=True)),
     ("devices", "--json"): (None, "", "devices --json", None),
     ("new-device", "--language"): (skeleton, "new_device", "new-device a --language cpp", "cpp"),
     ("new-device", "--out"): (skeleton, "new_device", "new-device a --out new", Path("new")),
@@ -413,6 +494,7 @@ def test_an_option_reaches_what_it_is_for(
     monkeypatch.setattr(statements, "save", spy)
     monkeypatch.setattr(groth16, "Prover", spy)
     monkeypatch.setattr(proving, "say_memory", spy)
+    monkeypatch.setattr(compiling, "compile_file", spy)
     assert main(words) == 0, capsys.readouterr().err
     assert spy.got(value), spy.calls
 
@@ -420,7 +502,7 @@ def test_an_option_reaches_what_it_is_for(
 # Each use of these takes effect; the commands refuse uses that exclude each other.
 REPEATED = {
     ("run", "--input"), ("run", "--output"), ("convert", "--keep"), ("conform", "--ops"),
-    ("diff", "--input"),
+    ("diff", "--input"), ("compile", "--data"), ("demo sentiment", "--text"),
 }  # fmt: skip
 
 

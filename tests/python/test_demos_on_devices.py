@@ -8,9 +8,9 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
-from cloakwork.demo import dot, sharpen
+from cloakwork.demo import disease, sentiment, sharpen
 from cloakwork.device import conform, diff
-from cloakwork.models import load_digits, load_digits_model
+from cloakwork.models import load_digits, load_digits_model, load_reviews
 from python.fhe_setup import bgv, ckks
 
 from python import device_builds as builds
@@ -22,9 +22,9 @@ def digits_program() -> cw.Program:
     return cw.trace(load_digits_model().encrypted, features)
 
 
-def dot_program() -> cw.Program:
+def disease_program() -> cw.Program:
     context = fhe.ckks(64, moduli=[48, *[38] * 7], special=[48, 48], insecure=True)
-    scorer = dot.Scorer(context, np.array([1.0, -2.0, 0.5]), 0.25)
+    scorer = disease.Scorer(context, np.array([1.0, -2.0, 0.5]), 0.25)
     rows = np.random.default_rng(1).normal(size=(scorer.rows, 3))
     keys = context.keygen(scorer.rotations)
     return cw.trace(scorer, keys.encrypt(scorer.pack(rows), bound=4.0))
@@ -39,7 +39,22 @@ def sharpen_program() -> cw.Program:
     return cw.trace(kernel, keys.encrypt(strips.pack(picture), batch=True))
 
 
-PROGRAMS = {"digits": digits_program, "dot": dot_program, "sharpen": sharpen_program}
+def sentiment_program() -> cw.Program:
+    reviews = load_reviews()
+    keys = ckks(64, 7)
+    embedded = reviews.embed(reviews.sentences[:32]).T[:4]
+    reader = sentiment.Reader(reviews)
+    reader.hidden_weight, reader.hidden_bias = reader.hidden_weight[:2, :4], reader.hidden_bias[:2]
+    reader.output_weight = reader.output_weight[:, :2]
+    return cw.trace(reader, keys.encrypt(embedded, batch=True, bound=3.0))
+
+
+PROGRAMS = {
+    "digits": digits_program,
+    "disease": disease_program,
+    "sentiment": sentiment_program,
+    "sharpen": sharpen_program,
+}
 
 
 @cache

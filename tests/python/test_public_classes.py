@@ -10,12 +10,12 @@ from typing import Any
 import cloakwork as cw
 import numpy as np
 import pytest
-from cloakwork import fhe, zk
+from cloakwork import fhe, serving, zk
 
 MODULES = (
     "cloakwork", "cloakwork.backend", "cloakwork.errors", "cloakwork.fft", "cloakwork.fhe",
     "cloakwork.fields", "cloakwork.heal", "cloakwork.linalg", "cloakwork.ops", "cloakwork.random",
-    "cloakwork.zk", "cloakwork.zk.groth16",
+    "cloakwork.serving", "cloakwork.zk", "cloakwork.zk.groth16",
 )  # fmt: skip
 
 
@@ -80,9 +80,10 @@ def of_fhe() -> list[Any]:
     keys, plain = context.keygen(), context.encode([1])
     return [
         context, context.parameters, plain, plain.sizes, keys.public, keys.evaluation,
-        keys.encrypt([1]), approximate, approximate.keygen().encrypt([1.0]), fhe.Bound.stated(2.0),
+        keys.encrypt([1]), fhe.CiphertextSet({"x": keys.encrypt([1])}),
+        approximate, approximate.keygen().encrypt([1.0]), fhe.Bound.stated(2.0),
         fhe.Packing(8, 4, 2, 2), fhe.Flooding(1, 80, 1, *[0.0] * 4),
-        fhe.chebyshev(np.tanh, 3, (-1, 1)),
+        fhe.chebyshev(np.tanh, 3, (-1, 1)), fhe.sign(2, 0.1),
     ]  # fmt: skip
 
 
@@ -96,17 +97,19 @@ def of_zk() -> list[Any]:
     ]  # fmt: skip
 
 
-SAMPLES = [*of_arrays(), *of_programs(), *of_fhe(), *of_zk()]
+SAMPLES = [serving.Limits(), *of_arrays(), *of_programs(), *of_fhe(), *of_zk()]
 
 # These hold the engine's programs and runs, files, functions, secrets, or tables of a context.
 NOT_PICKLED = {
     cw.Program, cw.Report, cw.RunResult, cw.backend.Selection, cw.heal.Transcript,
-    fhe.Keys, fhe.Matrix, zk.Outcome, zk.Program, zk.ProgramBuilder, zk.ProvingKey,
-    zk.ProgramFunction, zk.Traced, zk.groth16.Prover,
+    fhe.Bootstrapping, fhe.Keys, fhe.LinearMap, fhe.LinearTransform, fhe.Matrix,
+    serving.ModelClient, serving.ProgramClient, serving.Remote,
+    serving.ServedProgram, zk.Outcome, zk.Program,
+    zk.ProgramBuilder, zk.ProgramFunction, zk.ProvingKey, zk.Traced, zk.groth16.Prover,
 }  # fmt: skip
 
 # A mapping, and classes that others complete.
-WITHOUT_VALUES = {cw.RunOptions, fhe.Ciphertext, fhe.Context}
+WITHOUT_VALUES = {cw.RunOptions, fhe.Ciphertext, fhe.Context, serving.Servable}
 
 
 def test_every_public_class_has_a_sample_or_is_not_pickled() -> None:

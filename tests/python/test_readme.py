@@ -5,7 +5,9 @@ import shlex
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
+from cloakwork import models
 from cloakwork.cli import main
 from cloakwork.demo import digits, merkle
 from rich.console import Console
@@ -24,11 +26,15 @@ def after_the_demos(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with (folder / "console.txt").open("w") as file:
         digits.run(folder / "out", console=Console(file=file))
         merkle.run(folder / "out", node=False, console=Console(file=file))
+    shutil.copy(models.network_path("fashion_cnn"), folder / "model.onnx")
+    images = models.load_fashion().images[:, None]
+    np.save(folder / "sample.npy", images[:100])
+    np.save(folder / "x.npy", images[200])
     return folder
 
 
 def test_the_readme_has_what_is_tested_here() -> None:
-    assert (len(PYTHON), len(COMMANDS)) == (5, 6)
+    assert (len(PYTHON), len(COMMANDS)) == (6, 11)
 
 
 def test_the_commands_end_well_in_their_order(

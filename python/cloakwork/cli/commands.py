@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 import typer
 
@@ -15,10 +15,13 @@ from cloakwork import __version__, files
 from cloakwork._core import devices as list_devices
 from cloakwork.cli import (
     circuits,
+    compiling,
     conformance,
+    models,
     programs,
     proofs,
     results,
+    serving,
     show,
     specializing,
     vendors,
@@ -57,6 +60,9 @@ conformance.add(app)
 proofs.add(app)
 vendors.add(app)
 specializing.add(app)
+compiling.add(app)
+models.add(app)
+serving.add(app)
 
 File = Annotated[
     Path,
@@ -83,6 +89,14 @@ NoFallback = Annotated[
         "--no-fallback",
         help="Refuse, with the list, if steps would run on the host instead of the device.",
     ),
+]
+EvaluationKeysFile = Annotated[
+    Path | None,
+    typer.Option("--keys", help="Evaluation keys: the eval.key of `keygen`, or its folder."),
+]
+OneFile = Annotated[
+    Path | None,
+    typer.Option("--out", "-o", help="One file: .npy or .ct of an only result, .ct of several."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -140,9 +154,11 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         typer.Option(
             "--input",
             help="NAME=FILE.npy (elements of fields as canonical words), a ciphertext or "
-            "evaluation keys. It replaces an upload of a transcript.",
+            "evaluation keys; FILE alone for an only input, or for ciphertexts with names. It "
+            "replaces an upload of a transcript.",
         ),
     ] = None,
+    keys: EvaluationKeysFile = None,
     output: Annotated[
         list[str] | None,
         typer.Option(
@@ -150,18 +166,20 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
             "the others."
         ),
     ] = None,
+    out: OneFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Check a program of any kind, print the memory it needs, and run it."""
     with in_words(context.obj), _findings_as_json(as_json):
-        files.claim([profile], read := [file, *programs.files_of(given or [])])
+        files.claim([profile], read := [file, *programs.files_of(given or [], keys)])
         check_folder(spill_dir)
         device = placed(device, isolate, timeout)  # which makes its driver's ops known
         program = programs.load(file, generation, checksums=verify or bisect)
         kinds.refuse(program, {"--verify": verify, "--bisect": bisect})
-        inputs = programs.read_inputs(given or [])
-        places = results.targets(output or [], program.outputs, getattr(program, "encrypted", ()))
-        files.claim([profile, *places.values()], [*read, *program.sources])
+        inputs = programs.read_inputs(given or [], program, keys)
+        encrypted = getattr(program, "encrypted", ())
+        places = results.targets(output or [], program.outputs, encrypted, out)
+        files.claim([profile, *set(places.values())], [*read, *program.sources])
         options: RunOptions = {
             "device": device, "threads": threads,
             "memory_budget": memory_budget, "profile": profile or True, "spill_dir": spill_dir,
@@ -364,21 +382,67 @@ Out = Annotated[Path, typer.Option(help="Where the transcript goes.")]
 
 
 @demos.command(cls=Command)
-def digits(context: typer.Context, out: Out = Path("out"), threads: Threads = None) -> None:
-    """Read handwritten digits while they are encrypted."""
+def digits(
+    context: typer.Context,
+    out: Out = Path("out"),
+    network: Annotated[
+        Literal["simple", "mlp", "cnn"],
+        typer.Option(
+            help="Two layers with a square, written by hand, for all images at once; or a network "
+            "of ONNX with ReLU, compiled, for one image after the other."
+        ),
+    ] = "simple",
+    images: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many images a compiled network reads: 20, or all at once."),
+    ] = None,
+    optimize: Annotated[
+        Literal["latency", "throughput"] | None,
+        typer.Option(help="Compile for one image at a time, as without it, or for many at once."),
+    ] = None,
+    threads: Threads = None,
+) -> None:
+    """Read handwritten digits while they are encrypted; write a picture and the program."""
     with in_words(context.obj):
         from cloakwork.demo import digits as demo
+
+        if network == "simple":
+            if images is not None or optimize is not None:
+                raise ParamError("network", network, "mlp or cnn for --images and --optimize")
+            _hold(demo.run(out, threads=threads))
+            return
+        from cloakwork.demo.network import Way
+
+        count = images or (899 if optimize == "throughput" else 20)
+        _hold(demo.run_network(network, out, Way(optimize or "latency", count, threads)))
+
+
+# The second name is its former one.
+@demos.command(cls=Command)
+@demos.command("dot", cls=Command, hidden=True)
+def disease(context: typer.Context, out: Out = Path("out"), threads: Threads = None) -> None:
+    """Score patients while their data is encrypted."""
+    with in_words(context.obj):
+        from cloakwork.demo import disease as demo
 
         _hold(demo.run(out, threads=threads))
 
 
 @demos.command(cls=Command)
-def dot(context: typer.Context, out: Out = Path("out"), threads: Threads = None) -> None:
-    """Score patients while their data is encrypted."""
+def sentiment(
+    context: typer.Context,
+    out: Out = Path("out"),
+    text: Annotated[
+        list[str] | None,
+        typer.Option(help="A sentence of your own, to be read with the others; may be repeated."),
+    ] = None,
+    threads: Threads = None,
+) -> None:
+    """Say whether reviews are positive while they are encrypted."""
     with in_words(context.obj):
-        from cloakwork.demo import dot as demo
+        from cloakwork.demo import sentiment as demo
 
-        _hold(demo.run(out, threads=threads))
+        _hold(demo.run(out, text or (), threads=threads))
 
 
 @demos.command(cls=Command)

@@ -140,7 +140,7 @@ def _say_names(title: str, names: tuple[str, ...], out: Console) -> None:
     first = ", ".join(names[:_NAMES_SHOWN])
     rest = len(names) - _NAMES_SHOWN
     more = f" and {rest} more" if rest > 0 else ""
-    out.print(f"{len(names)} {title}: {first}{more}", markup=False, soft_wrap=True)
+    out.print(f"{title} ({len(names)}): {first}{more}", markup=False, soft_wrap=True)
 
 
 def diff(  # noqa: PLR0913, PLR0917 (one parameter an option)

@@ -99,22 +99,61 @@ def convert(
         program.save(out, branch=cast("Branch | None", branch), keep=keep or None)
 
 
-def read_inputs(given: Sequence[str]) -> dict[str, Any]:
-    """The values of `--input NAME=FILE`: .npy paths, ciphertexts and evaluation keys."""
+def read_inputs(
+    given: Sequence[str], program: Any = None, keys: Path | None = None
+) -> dict[str, Any]:
+    """The values of `--input` and `--keys`: .npy paths, ciphertexts and evaluation keys.
+
+    program   names its inputs, so that `--input FILE` is the only one, or ciphertexts by name
+    """
     inputs: dict[str, Any] = {}
     for text in given:
         name, separator, file = text.partition("=")
-        if not separator or not name or not file:
+        if separator and not (name and file):
             raise ParamError("--input", text, "NAME=FILE")
-        if name in inputs:
-            raise ParamError("--input", text, f"{name} once")
-        inputs[name] = _value(Path(file))
-    return inputs
+        found = {name: _value(Path(file))} if separator else _unnamed(text, program)
+        if twice := found.keys() & inputs.keys():
+            raise ParamError("--input", text, f"{min(twice)} once")
+        inputs |= found
+    if keys is None:
+        return inputs
+    named = program.keys if isinstance(program, Program) else []
+    if len(named) != 1 or named[0] in inputs:
+        allowed = "a program with one input of evaluation keys, which no --input gives"
+        raise ParamError("--keys", str(keys), allowed)
+    return inputs | {named[0]: _evaluation_keys(keys)}
 
 
-def files_of(given: Sequence[str]) -> list[Path]:
-    """The files that `--input` names."""
-    return [Path(text.partition("=")[2]) for text in given]
+def _unnamed(text: str, program: Any) -> dict[str, Any]:
+    """The inputs of `--input FILE`."""
+    own = program if isinstance(program, Program) else None
+    names = [name for name in own.inputs if name not in own.keys] if own is not None else []
+    value = _value(Path(text)) if names and text else None
+    if isinstance(value, Mapping):
+        return dict(value)
+    if len(names) != 1 or value is None:
+        raise ParamError("--input", text, "NAME=FILE")
+    return {names[0]: value}
+
+
+def _evaluation_keys(path: Path) -> Any:
+    from cloakwork.fhe.files.storage import load_any
+
+    return load_any(keys_file(path), expect="evaluation keys")
+
+
+def keys_file(path: Path) -> Path:
+    """The file of evaluation keys: itself, eval.key of a folder, or its name without .key."""
+    if path.is_dir():
+        return path / "eval.key"
+    return path if path.exists() or path.suffix else path.with_suffix(".key")
+
+
+def files_of(given: Sequence[str], keys: Path | None = None) -> list[Path]:
+    """The files that `--input` and `--keys` name."""
+    named = [text.partition("=") for text in given]
+    found = [Path(file if separator else name) for name, separator, file in named]
+    return found if keys is None else [*found, keys_file(keys)]
 
 
 def _value(file: Path) -> Any:

@@ -13,15 +13,20 @@ from cloakwork.programs.signature import Carrier
 
 
 def targets(
-    given: Sequence[str], names: Sequence[str], encrypted: Collection[str]
+    given: Sequence[str],
+    names: Sequence[str],
+    encrypted: Collection[str],
+    out: Path | None = None,
 ) -> dict[str, Path]:
-    """The file of each result by `--output DIR` and `--output NAME=FILE`.
+    """The file of each result by `--output DIR` and `--output NAME=FILE`, or by `--out FILE`.
 
     names   the results; those in `encrypted` are ciphertexts, which go into .ct files
 
     A result's own file takes precedence over the folder; the folder is created if needed.
     ParamError for two folders, two files of one result, and an invalid place.
     """
+    if out is not None:
+        return _together(out, names, encrypted, given)
     single: dict[str, Path] = {}
     folder: Path | None = None
     for text in given:
@@ -48,6 +53,25 @@ def targets(
     return all_others | single
 
 
+def _together(
+    out: Path, names: Sequence[str], encrypted: Collection[str], others: Collection[str]
+) -> dict[str, Path]:
+    """The file of an only result, or of several ciphertexts, by `--out FILE`.
+
+    others   values of `--output`: ParamError for any
+    """
+    if others:
+        raise ParamError("--out", str(out), "no --output, which says where results go")
+    ciphertexts = set(names) <= set(encrypted)
+    right = [".npy"] * (len(names) == 1) + [".ct"] * (ciphertexts and len(names) > 0)
+    if out.suffix not in right:
+        one = " or ".join(f"FILE{suffix}" for suffix in right)
+        each = f"--output NAME=FILE for each of {', '.join(names)}" if len(names) > 1 else ""
+        allowed = ", or ".join(filter(None, (one, each))) or "none: there is no result"
+        raise ParamError("--out", str(out), allowed)
+    return dict.fromkeys(names, out)
+
+
 def _place(text: str, name: str, names: Sequence[str], encrypted: Collection[str]) -> Path:
     """The file in which `--output NAME=FILE` puts a result."""
     file = text.partition("=")[2]
@@ -66,11 +90,19 @@ def _plain(name: str) -> str:
 
 def write(values: Mapping[str, Any], places: Mapping[str, Path]) -> None:
     """Write all results or none: tensors as .npy; field elements and points as canonical words."""
-    files.write_all({str(file): _contents(values[name], file) for name, file in places.items()})
+    by_file: dict[str, dict[str, Any]] = {}
+    for name, file in places.items():
+        by_file.setdefault(str(file), {})[name] = values[name]
+    files.write_all({file: _contents(held, file) for file, held in by_file.items()})
 
 
-def _contents(value: Any, file: Path) -> bytes:
-    if file.suffix == ".ct":
-        held: bytes = value.to_bytes()
-        return held
+def _contents(held: Mapping[str, Any], file: str) -> bytes:
+    value = next(iter(held.values()))
+    if len(held) > 1:
+        from cloakwork.fhe.files.sets import CiphertextSet
+
+        return CiphertextSet(held).to_bytes()
+    if file.endswith(".ct"):
+        one: bytes = value.to_bytes()
+        return one
     return files.npy_of(value.carried() if isinstance(value, Carrier) else value)

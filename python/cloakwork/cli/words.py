@@ -34,6 +34,18 @@ def in_words(debug: bool) -> Iterator[None]:
         raise SystemExit(REFUSED) from None
 
 
+@contextmanager
+def warnings_said() -> Iterator[None]:
+    """Print warnings as sentences, without the place in the code."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for one in caught:
+        say(f"cloakwork: {one.message}")
+
+
 def say(text: str) -> None:
     """Print to standard error without markup."""
     print(text, file=sys.stderr, flush=True)

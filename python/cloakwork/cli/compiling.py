@@ -1,0 +1,108 @@
+"""The command `compile`: a model becomes a program on encrypted inputs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from cloakwork import files
+from cloakwork.cli.options import Command
+from cloakwork.cli.words import in_words, say, warnings_said
+from cloakwork.errors import ParamError
+
+if TYPE_CHECKING:
+    from cloakwork.compiler.compiled import CompiledModel
+
+
+def add(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("compile", cls=Command)(compile_command)
+
+
+def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
+    context: typer.Context,
+    model: Annotated[Path, typer.Argument(metavar="MODEL.onnx", help="The model.")],
+    data: Annotated[
+        list[str],
+        typer.Option(
+            help="Samples [n, ...] like the inputs to come: .npy; NAME=FILE.npy for several inputs."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the compiled model goes: .cwk.")],
+    optimize: Annotated[
+        str,
+        typer.Option(help="latency: one input soon; memory: small keys; throughput: many inputs."),
+    ] = "latency",
+    precision: Annotated[
+        float | None,
+        typer.Option(help="The largest error of a result; by default 1 % of the largest result."),
+    ] = None,
+    margin: Annotated[
+        float, typer.Option(help="Widen the samples' ranges on both sides by this share.")
+    ] = 0.25,
+    degree: Annotated[
+        int | None, typer.Option(help="Of the ring; by default the least that is exact enough.")
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option("--for", help="In exactly the ops of a device: its name, or its library."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+) -> None:
+    """Compile a model: packing, parameters, keys and approximations are found and reported."""
+    with in_words(context.obj):
+        options = {"optimize": optimize, "precision": precision, "margin": margin, "degree": degree}
+        made = compile_file(model, data, out, device, options)
+        print(json.dumps(made.report_json, indent=2) if as_json else made.describe())
+
+
+def compile_file(
+    model: Path, data: Sequence[str], out: Path, device: str | None, options: dict[str, Any]
+) -> CompiledModel:
+    """Compile, and write the file."""
+    from cloakwork.cli.programs import files_of
+    from cloakwork.fhe import compile as compile_model
+
+    if out.suffix != ".cwk":
+        raise ParamError("--out", str(out), "a name that ends in .cwk")
+    files.claim([out], [model, *files_of(data)])
+    if not model.is_file():
+        raise ParamError("MODEL.onnx", str(model), "a file")
+    with warnings_said():
+        made = compile_model(model, _samples(data), **options)
+    if device is not None:
+        made = _for_device(made, device)
+    made.save(out)
+    return made
+
+
+def _samples(data: Sequence[str]) -> Any:
+    """The array of FILE.npy, or arrays by NAME=FILE.npy."""
+    named: dict[str, Any] = {}
+    for text in data:
+        name, separator, file = text.partition("=")
+        if not separator:
+            if len(data) > 1:
+                raise ParamError("--data", text, "NAME=FILE.npy for each of several inputs")
+            return np.asarray(files.load_npy(text))
+        if name in named:
+            raise ParamError("--data", text, f"{name} once")
+        named[name] = np.asarray(files.load_npy(file))
+    return named
+
+
+def _for_device(made: CompiledModel, device: str) -> CompiledModel:
+    """The same model in a device's ops; FallbackError names the steps that it lacks."""
+    from cloakwork.compiler.compiled import CompiledModel
+    from cloakwork.device.drivers import device_name
+
+    # The driver's own ops are known once it is loaded.
+    name = device_name(device)
+    program = made.program.specialize(name)
+    say(f"in the ops of {name}")
+    return CompiledModel(program, made.description, report=made.report)

@@ -1,0 +1,149 @@
+"""The commands `serve` and `query`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cloakwork import files
+from cloakwork.cli.models import (
+    EVALUATION,
+    Arrays,
+    KeyFolder,
+    deliver,
+    keys_of,
+    values_of,
+)
+from cloakwork.cli.options import Command
+from cloakwork.cli.progress import Bar
+from cloakwork.cli.words import in_words, say, warnings_said
+from cloakwork.errors import ParamError
+from cloakwork.programs.options import bytes_of
+
+if TYPE_CHECKING:
+    from cloakwork.serving.limits import Limits
+
+
+def add(app: typer.Typer) -> None:
+    """Add these commands."""
+    app.command(cls=Command)(serve)
+    app.command(cls=Command)(query)
+
+
+def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
+    context: typer.Context,
+    models: Annotated[
+        list[Path], typer.Argument(metavar="MODEL.cwk...", help="The models, named by their files.")
+    ],
+    port: Annotated[int, typer.Option(help="Where to listen; 0: any free port.")] = 8000,
+    host: Annotated[
+        str, typer.Option(help="The address to listen at; 0.0.0.0: of all networks.")
+    ] = "127.0.0.1",
+    store: Annotated[
+        Path | None,
+        typer.Option(help="The folder for clients' keys; by default MODEL.keys beside the model."),
+    ] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads of a run; by default one per core.")
+    ] = None,
+    parallel: Annotated[int, typer.Option(help="Runs at a time.")] = 1,
+    queue: Annotated[
+        int, typer.Option(help="Runs that may wait or run; others are told to come again.")
+    ] = 64,
+    memory_budget: Annotated[
+        str | None,
+        typer.Option(help="For runs and loaded keys, such as 8GiB; by default 80 % of all."),
+    ] = None,
+    keys_quota: Annotated[
+        str, typer.Option(help="For keys on the disk; the least recently used go.")
+    ] = "64GiB",
+    run_seconds: Annotated[float, typer.Option(help="The longest run.")] = 600.0,
+    ssl_certfile: Annotated[
+        Path | None, typer.Option(help="The certificate (PEM) for https.")
+    ] = None,
+    ssl_keyfile: Annotated[
+        Path | None, typer.Option(help="The certificate's private key (PEM).")
+    ] = None,
+    insecure: Annotated[
+        bool, typer.Option("--insecure", help="Serve parameters below 128 bits: for tests.")
+    ] = False,
+) -> None:
+    """Run models on the ciphertexts of clients, who keep their secrets."""
+    with in_words(context.obj):
+        from cloakwork.serving.limits import Limits
+
+        limits = Limits(
+            threads=threads, parallel=parallel, queue=queue, run_seconds=run_seconds,
+            memory_bytes=bytes_of(memory_budget), keys_bytes=bytes_of(keys_quota) or 0,
+            insecure=insecure,
+        )  # fmt: skip
+        start(
+            models, limits, store,
+            host=host, port=port, ssl_certfile=ssl_certfile, ssl_keyfile=ssl_keyfile,
+        )  # fmt: skip
+
+
+def start(models: Sequence[Path], limits: Limits, store: Path | None, **listening: Any) -> None:
+    """Serve until Ctrl-C; `listening` are the fields of a `Place`."""
+    from cloakwork.serving import ServedProgram
+    from cloakwork.serving.optional import imported
+
+    host = imported("cloakwork.serving.host")
+    place = host.Place(**listening)
+    served = [ServedProgram(model) for model in models]
+    folder = models[0].with_suffix(".keys") if store is None else store
+    host.run(served, place, limits, folder, say)
+
+
+def query(
+    context: typer.Context,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The server: https://HOST:PORT.")],
+    keys: KeyFolder,
+    arrays: Arrays,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", help="Where the values go: .npy, or a folder for several results."
+        ),
+    ] = None,
+    ca: Annotated[
+        Path | None, typer.Option(help="Certificates (PEM) to trust instead of the system's.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(help="The longest wait, in seconds.")] = 600.0,
+) -> None:
+    """Encrypt inputs, let a server run its model on them, and decrypt the result.
+
+    The keys are uploaded first, unless the server has them.
+    """
+    with in_words(context.obj):
+        ask(url, keys, arrays, out, ca=ca, timeout=timeout)
+
+
+def ask(url: str, folder: Path, arrays: Sequence[str], out: Path | None, **options: Any) -> None:
+    """Print or write a server's results; `options` are those of a `Remote`."""
+    from cloakwork.serving import Remote
+
+    secret, client = keys_of(folder)
+    values, read = values_of(arrays, client)
+    files.claim([out] if out is not None and out.suffix == ".npy" else [], read)
+    with secret, Remote(url, **options) as remote, Bar("running") as bar:
+        body = client.encrypt(secret, values).to_bytes()
+        model = _served(remote.models(), client.fingerprint, client.name)
+        name = remote.upload(folder / EVALUATION)
+        result = remote.run(body, keys=name, model=model, progress=bar)
+        with warnings_said():
+            found = client.decrypt(secret, result, client.samples_of(values))
+    deliver(found, out)
+
+
+def _served(described: list[dict[str, str]], fingerprint: str, name: str) -> str:
+    """The server's name of the model for which the keys were made."""
+    for one in described:
+        if one.get("fingerprint") == fingerprint:
+            return one["name"]
+    there = ", ".join(f"{one.get('name')} ({one.get('fingerprint', '')[:8]})" for one in described)
+    allowed = f"a server of {name} ({fingerprint[:8]}), for which these keys were made"
+    raise ParamError("URL", there, allowed)

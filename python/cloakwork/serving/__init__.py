@@ -1,0 +1,44 @@
+"""Serving models on encrypted inputs: a FastAPI application, and an httpx client.
+
+docs/serving.md describes both.  The server's modules load no class that holds a secret.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from cloakwork.serving.limits import Limits
+from cloakwork.serving.servable import Servable, ServedProgram
+
+if TYPE_CHECKING:
+    from cloakwork.serving.app import create_app
+    from cloakwork.serving.client import ProgramClient, client_of
+    from cloakwork.serving.model_client import ModelClient
+    from cloakwork.serving.remote import Remote
+
+__all__ = [
+    "Limits",
+    "ModelClient",
+    "ProgramClient",
+    "Remote",
+    "Servable",
+    "ServedProgram",
+    "client_of",
+    "create_app",
+]
+
+# These need packages of the extra `serve`, or are for clients alone.
+_OPTIONAL = {
+    "ModelClient": "model_client",
+    "ProgramClient": "client",
+    "Remote": "remote",
+    "client_of": "client",
+    "create_app": "app",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OPTIONAL:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from cloakwork.serving.optional import imported
+
+    globals()[name] = getattr(imported(f"{__name__}.{_OPTIONAL[name]}"), name)
+    return globals()[name]

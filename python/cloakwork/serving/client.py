@@ -1,0 +1,215 @@
+"""The client's half of a recorded program: its keys, inputs to encrypt, results to decrypt.
+
+It knows the program by its description alone, which `keygen` writes beside the secret.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.errors import EncodeError, LoadError, ParamError
+from cloakwork.fhe.bgv import BgvCiphertext
+from cloakwork.fhe.ciphertext import Ciphertext
+from cloakwork.fhe.ckks import CkksCiphertext
+from cloakwork.fhe.encoding.packing import PackedSlots
+from cloakwork.fhe.files.sets import CiphertextSet
+from cloakwork.fhe.files.storage import from_description
+from cloakwork.fhe.keys.evaluation import CONJUGATION
+from cloakwork.fhe.streams import from_bytes
+from cloakwork.lazy import public
+
+if TYPE_CHECKING:
+    from cloakwork.fhe.context import Context
+    from cloakwork.fhe.keys.keys import Keys
+
+_MEMBERS = {"name", "fingerprint", "parameters", "inputs", "outputs", "keys", "model"}
+_GALOIS = "galois."
+
+Values = NDArray[Any] | Mapping[str, NDArray[Any]]
+
+
+@public("cloakwork.serving")
+class ProgramClient:
+    """Encrypts as the examples with which a program was recorded, and decrypts its results.
+
+    An input has the shape of its example's values; with the bound of the example, values beyond it
+    are refused.
+    """
+
+    def __init__(self, described: Mapping[str, Any], place: str = "description") -> None:
+        """Take the description of a model: `ServedProgram.describe`, or a server's answer.
+
+        Raises LoadError where it is not one; `place` names it.
+        """
+        if described.keys() != _MEMBERS:
+            got = ", ".join(sorted(described.keys() ^ _MEMBERS))
+            raise LoadError(f"{place}: expected a model's description, differs in {got}")
+        self._described = dict(described)
+        self.name, self.fingerprint = str(described["name"]), str(described["fingerprint"])
+        self._inputs = _examples(described["inputs"], place)
+        self._outputs = _examples(described["outputs"], place)
+        needs = described["keys"]
+        if not isinstance(needs, list) or not all(isinstance(need, str) for need in needs):
+            raise LoadError(f"{place}: keys: expected a list of names")
+        self._needs: list[str] = needs
+
+    def to_json(self) -> str:
+        """The description, as text."""
+        return json.dumps(self._described, sort_keys=True)
+
+    @property
+    def context(self) -> Context:
+        """The context of its ciphertexts."""
+        return next(iter(self._inputs.values())).context
+
+    @property
+    def examples(self) -> Mapping[str, Ciphertext]:
+        """The ciphertexts with which the program was recorded, around zeros, by input."""
+        return self._inputs
+
+    @property
+    def inputs(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of its inputs, by name."""
+        return {name: one.shape for name, one in self._inputs.items()}
+
+    def keygen(self) -> Keys:
+        """A fresh secret, with just the evaluation keys that the program uses."""
+        context = self.context
+        keys = context.keygen(conjugation=False, relinearization=False)
+        steps, conjugation = [], False
+        for need in self._needs:
+            element = int(need[len(_GALOIS) :]) if need.startswith(_GALOIS) else None
+            if element is None:
+                if need != "relinearization":
+                    raise ParamError("keys", need, "relinearization, or galois.G")
+            elif element == context.element(CONJUGATION):
+                conjugation = True
+            elif (step := context.rotation_steps(element)) is not None:
+                steps.append(step)
+            else:
+                raise ParamError("keys", need, "the element of a rotation, or of a conjugation")
+        keys.add(steps, conjugation=conjugation, relinearization="relinearization" in self._needs)
+        return keys
+
+    def encrypt(self, keys: Keys, values: Values) -> Ciphertext | CiphertextSet:
+        """Encrypt the values of one input, or of all inputs by name.
+
+        Raises ParamError for missing and unknown names, EncodeError for values of another shape,
+        beyond their bound, or not finite; KeyMismatchError for keys of other parameters.
+        """
+        given = values if isinstance(values, Mapping) else dict.fromkeys(self._inputs, values)
+        if given.keys() != self._inputs.keys() or not (
+            isinstance(values, Mapping) or len(given) == 1
+        ):
+            got = ", ".join(given) if isinstance(values, Mapping) else "one array"
+            raise ParamError("inputs", got, f"an array for each of {', '.join(self._inputs)}")
+        made = {
+            name: _encrypted(keys, one, name, given[name]) for name, one in self.examples.items()
+        }
+        return next(iter(made.values())) if len(made) == 1 else CiphertextSet(made)
+
+    def samples_of(self, values: Values) -> int | None:
+        """The number of samples in values, where one run takes many; else None."""
+        return None
+
+    def decrypt(
+        self, keys: Keys, file: bytes, samples: int | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """The values of the results in a file that a run wrote, by name.
+
+        Shape    of the values that each ciphertext holds; float64, int64 under BGV, and complex128
+                 where values may be complex
+        samples  of a model that takes many: how many were encrypted
+
+        Raises LoadError for another file, ParamError and others for results that are not those of
+        the program, NoiseError for values that may be wrong.
+        """
+        if samples is not None:
+            allowed = "none: this model takes one input at a time, or a batch of ciphertexts"
+            raise ParamError("samples", samples, allowed)
+        return {name: _decrypted(keys, one) for name, one in self.results(file).items()}
+
+    def results(self, file: bytes) -> dict[str, Ciphertext]:
+        """The ciphertexts in a file of results, by name; errors as of `decrypt`."""
+        held = from_bytes(file, insecure=not self.context.parameters.is_secure)
+        if isinstance(held, Ciphertext):
+            held = {next(iter(self._outputs)): held}
+        if not isinstance(held, Mapping) or held.keys() != self._outputs.keys():
+            got = ", ".join(held) if isinstance(held, Mapping) else type(held).__name__
+            raise LoadError(f"the file: expected {', '.join(self._outputs)}, got {got}")
+        for name, example in self._outputs.items():
+            _check_form(name, held[name], example)
+        return dict(held)
+
+
+def client_of(described: Mapping[str, Any] | bytes | str, place: str) -> ProgramClient:
+    """The client's half of a recorded program, or of a compiled model, by its description.
+
+    described   `ServedProgram.describe`, or `to_json`; LoadError names the `place` of another
+    """
+    if isinstance(described, bytes | str):
+        try:
+            described = json.loads(described)
+        except (ValueError, RecursionError) as error:
+            raise LoadError(f"{place}: expected JSON: {error}") from error
+    if not isinstance(described, Mapping):
+        raise LoadError(f"{place}: expected an object, got a {type(described).__name__}")
+    if described.get("model") is None:
+        return ProgramClient(described, place)
+    from cloakwork.serving.model_client import ModelClient
+
+    return ModelClient(described, place)
+
+
+def _examples(described: Any, place: str) -> dict[str, Ciphertext]:
+    if not isinstance(described, dict) or not described:
+        raise LoadError(f"{place}: expected descriptions of ciphertexts by name")
+    return {name: from_description(Path(place), one) for name, one in described.items()}
+
+
+def _encrypted(keys: Keys, example: Ciphertext, name: str, values: Any) -> Ciphertext:
+    given = np.asarray(values)
+    batch = example.batch is not None
+    fewer = batch and given.ndim == len(example.shape) and 1 <= len(given) <= example.shape[0]
+    if given.shape[batch:] != example.shape[batch:] or (batch and not fewer):
+        takes = f"{example.shape}, or fewer rows" if batch else f"{example.shape}"
+        raise EncodeError(f"{name}: values of shape {given.shape}; the model takes {takes}")
+    slots = PackedSlots.of(example.packing.placed(given, name), example.packing)
+    keys.context.check(example, "encrypt")
+    if isinstance(example, CkksCiphertext):
+        bound = example.bound
+        real = not np.any(bound.imaginary)
+        edges = (float(np.min(bound.low)), float(np.max(bound.high)))
+        stated = edges if real else float(np.max(bound.magnitude))
+        made = keys.encrypt(
+            slots, level=example.level, scale=example.scale, bound=stated, batch=batch
+        )
+    else:
+        made = keys.encrypt(slots, level=example.level, batch=batch)
+    made.carried(example)
+    return made
+
+
+def _check_form(name: str, result: Ciphertext, example: Ciphertext) -> None:
+    """LoadError and KeyMismatchError for a ciphertext that the program does not return."""
+    example.context.check(result, "decrypt")
+    if (example.batch is None) != (result.batch is None):
+        raise LoadError(f"result {name}: batch: expected {example.batch}, got {result.batch}")
+    for what in ("level", "packing", "parts", "scale", "factor"):
+        wanted, got = getattr(example, what, None), getattr(result, what, None)
+        if wanted != got:
+            raise LoadError(f"result {name}: {what}: expected {wanted}, got {got}")
+
+
+def _decrypted(keys: Keys, result: Ciphertext) -> NDArray[Any]:
+    values = result.packing.held(keys.decrypt(result))
+    if isinstance(result, BgvCiphertext):
+        return values
+    real = not np.any(cast("CkksCiphertext", result).bound.imaginary)
+    return np.ascontiguousarray(values.real) if real else values

@@ -1,0 +1,105 @@
+"""A server in this process: uvicorn with the application of some models."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from fastapi import FastAPI
+
+from cloakwork import files
+from cloakwork.errors import ParamError
+from cloakwork.serving.app import create_app
+from cloakwork.serving.limits import Limits
+from cloakwork.serving.servable import Servable
+
+_MOST_PORT = 65535
+# How long requests may finish after Ctrl-C.
+_GRACE_SECONDS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where a server listens, and its certificate and private key for TLS, if it has them."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    ssl_certfile: Path | None = None
+    ssl_keyfile: Path | None = None
+
+    def __post_init__(self) -> None:
+        """Raises ParamError for a port that does not exist, and for files that do not."""
+        if not 0 <= self.port <= _MOST_PORT:
+            raise ParamError("--port", self.port, f"0 (any free one) to {_MOST_PORT}")
+        if self.ssl_keyfile is not None and self.ssl_certfile is None:
+            raise ParamError("--ssl-certfile", "none", "the certificate of --ssl-keyfile")
+        for name, file in (("certfile", self.ssl_certfile), ("keyfile", self.ssl_keyfile)):
+            if file is not None and not file.is_file():
+                raise ParamError(f"--ssl-{name}", str(file), "a file (PEM)")
+        if self.ssl_certfile is not None:
+            _check_certificate(self.ssl_certfile, self.ssl_keyfile)
+
+    @property
+    def scheme(self) -> str:
+        """The scheme of its address: http, or https with a certificate."""
+        return "http" if self.ssl_certfile is None else "https"
+
+
+def run(
+    models: Sequence[Servable],
+    place: Place,
+    limits: Limits,
+    folder: Path,
+    say: Callable[[str], object],
+) -> None:
+    """Serve until Ctrl-C; `say` is told the address once it is open.
+
+    Raises ParamError as `create_app`, for a certificate that cannot be read, and for an address
+    that cannot be used.
+    """
+    with _listening(place) as listening, suppress(KeyboardInterrupt):
+        config = _config(create_app(models, limits, folder=folder), place)
+        for model in models:
+            peak = model.peak_bytes(limits.threads) / 2**20
+            say(f"model {model.name} ({model.fingerprint[:8]}): a run takes {peak:.1f} MiB")
+        port = listening.getsockname()[1]
+        say(f"keys of clients: {folder}")
+        say(f"serving at {place.scheme}://{place.host}:{port}; Ctrl-C ends it")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _config(app: FastAPI, place: Place) -> uvicorn.Config:
+    certificate, private = place.ssl_certfile, place.ssl_keyfile
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        lifespan="on",
+        ws="none",
+        ssl_certfile=None if certificate is None else files.name_of(certificate),
+        ssl_keyfile=None if private is None else files.name_of(private),
+    )
+
+
+def _check_certificate(certificate: Path, private: Path | None) -> None:
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, private)
+    except OSError as error:
+        got = f"{certificate} with {private or certificate}"
+        allowed = f"a certificate and its private key, PEM: {error}"
+        raise ParamError("--ssl-certfile", got, allowed) from error
+
+
+def _listening(place: Place) -> socket.socket:
+    """The open socket; ParamError for an address that is taken, or not of this machine."""
+    family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
+    try:
+        return socket.create_server((place.host, place.port), family=family, backlog=256)
+    except OSError as error:
+        got, why = f"{place.host}:{place.port}", error.strerror or str(error)
+        raise ParamError("--host, --port", got, f"a free address of this machine: {why}") from error

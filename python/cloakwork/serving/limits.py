@@ -1,0 +1,73 @@
+"""The limits of a server, checked when it starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from math import isfinite
+
+from cloakwork.errors import ParamError
+from cloakwork.lazy import public
+
+_MIB, _GIB = 1 << 20, 1 << 30
+
+
+@public("cloakwork.serving")
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The memory, disk and time that clients may use.
+
+    request_bytes     the longest body of a run
+    waiting_bytes     all bodies of runs that wait or run
+    queue             runs that wait or run; a request beyond them gets 503 with Retry-After
+    parallel          runs at a time, each with `threads` threads (default: the cores, shared)
+    batch             runs of the same model and keys that a worker takes at once
+    memory_bytes      the planned peak times `parallel`, and loaded keys; default: 80 % of the
+                      machine's memory
+    key_set_bytes     the longest file of evaluation keys
+    keys_bytes        all of them on disk, with those that are being uploaded
+    key_seconds       key sets that nobody used for so long are removed
+    upload_seconds    unfinished uploads that got nothing for so long are removed
+    read_seconds      the longest pause of a client that sends a body
+    wait_seconds      the longest time that a request waits for its result; then it gets 202
+    run_seconds       the longest run
+    abandon_seconds   a run without any client that asks for it for so long is cancelled
+    result_seconds    how long results are kept for repeated requests
+    results_bytes     all kept results; the oldest go first
+    insecure          accept parameters below 128 bits of security: for tests
+
+    Raises ParamError for a limit that is not positive.
+    """
+
+    request_bytes: int = 256 * _MIB
+    waiting_bytes: int = _GIB
+    queue: int = 64
+    parallel: int = 1
+    threads: int | None = None
+    batch: int = 8
+    memory_bytes: int | None = None
+    key_set_bytes: int = 8 * _GIB
+    keys_bytes: int = 64 * _GIB
+    key_seconds: float = 7 * 86400.0
+    upload_seconds: float = 3600.0
+    read_seconds: float = 30.0
+    wait_seconds: float = 25.0
+    run_seconds: float = 600.0
+    abandon_seconds: float = 30.0
+    result_seconds: float = 300.0
+    results_bytes: int = _GIB
+    insecure: bool = False
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name == "insecure":
+                if type(value) is not bool:
+                    raise ParamError("insecure", repr(value), "True or False")
+                continue
+            if value is None and one.default is None:
+                continue
+            whole = not one.name.endswith("_seconds")
+            right = type(value) is int if whole else type(value) in (int, float)
+            if not right or not isfinite(value) or value <= 0:
+                allowed = "a positive integer" if whole else "seconds above 0"
+                raise ParamError(one.name, repr(value), allowed)

@@ -1,0 +1,75 @@
+"""The client's half of a compiled model, by its description alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.compiler.client import Client
+from cloakwork.compiler.description import Description
+from cloakwork.errors import ParamError
+from cloakwork.fhe.ckks import CkksContext
+from cloakwork.fhe.files.sets import CiphertextSet
+from cloakwork.lazy import public
+from cloakwork.programs.notes import Member
+from cloakwork.serving.client import ProgramClient, Values
+
+if TYPE_CHECKING:
+    from cloakwork.fhe.keys.keys import Keys
+
+
+@public("cloakwork.serving")
+class ModelClient(ProgramClient):
+    """Encodes and decodes as `fhe.compile` decided, and computes the last steps of the model."""
+
+    def __init__(self, described: Mapping[str, Any], place: str = "description") -> None:
+        """Take the description of a compiled model; LoadError where it is not one."""
+        super().__init__(described, place)
+        self._model = Description.read(Member(f"{place}: model", described["model"]))
+
+    def _client(self) -> Client:
+        context = self.context
+        assert isinstance(context, CkksContext)
+        return Client(self._model, context)
+
+    @property
+    def capacity(self) -> int:
+        """The samples that one run takes, at most."""
+        return self._model.capacity(self.context.slots)
+
+    @property
+    def inputs(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of its inputs, by name."""
+        return {port.name: port.shape for port in self._model.inputs}
+
+    def keygen(self) -> Keys:
+        """A fresh secret, with the evaluation keys that the model needs."""
+        return self._client().keygen()
+
+    def encrypt(self, keys: Keys, values: Values) -> CiphertextSet:
+        """Encrypt a sample, or a batch of as many as `capacity`; ModelError for other values."""
+        return self._client().use(keys).encrypt(values)
+
+    def samples_of(self, values: Values) -> int | None:
+        """The number of samples in values, where one run takes many; else None."""
+        if self.capacity == 1:
+            return None
+        port = self._model.inputs[0]
+        first = np.asarray(values[port.name] if isinstance(values, Mapping) else values)
+        return len(first) if first.ndim > len(port.shape) else 1
+
+    def decrypt(
+        self, keys: Keys, file: bytes, samples: int | None = None
+    ) -> dict[str, NDArray[Any]]:
+        """The model's results [samples, ...], by name; OutsideWarning beyond their known range."""
+        if samples is not None and not 1 <= samples <= self.capacity:
+            raise ParamError("samples", samples, f"1 to {self.capacity}")
+        found = self._client().use(keys).decrypt(self.results(file), samples)
+        return found if isinstance(found, dict) else {self._name(): found}
+
+    def _name(self) -> str:
+        """The name of an only result, after the last steps of the client."""
+        return self._model.tail.results[0]

@@ -1,0 +1,183 @@
+"""Runs of a server by the ids that clients chose: their states, their results, their ends."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from cloakwork.errors import ServingError
+from cloakwork.serving import refusals
+from cloakwork.serving.limits import Limits
+
+if TYPE_CHECKING:
+    from cloakwork.fhe.ciphertext import Ciphertext
+    from cloakwork.serving.servable import Servable
+
+_NAME = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(eq=False)
+class Run:
+    """A request to run a model.
+
+    identity   of its model, keys and body: a repeated request must have the same
+    inputs     dropped when it has run
+    state      "queued", "running", "done", "failed" or "cancelled"
+    steps      finished ones, and all of them
+    watchers   requests that wait for it now
+    seconds    in the queue, and of the run
+    batch      how many runs a worker took together with it
+    """
+
+    id: str
+    model: Servable
+    keys: str | None
+    identity: tuple[object, ...]
+    inputs: Mapping[str, Ciphertext]
+    body_bytes: int
+    state: str = "queued"
+    steps: tuple[int, int] = (0, 0)
+    result: bytes = b""
+    failure: ServingError | None = None
+    finished: asyncio.Event = field(default_factory=asyncio.Event)
+    watchers: int = 0
+    watched: float = field(default_factory=monotonic)
+    begun: float = field(default_factory=monotonic)
+    seconds: tuple[float, float] = (0.0, 0.0)
+    batch: int = 1
+    is_wanted: bool = True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has a result or a failure, or was cancelled."""
+        return self.finished.is_set()
+
+    def end(self, state: str, result: bytes = b"", failure: ServingError | None = None) -> None:
+        """Set its end, once."""
+        if not self.is_over:
+            self.state, self.result, self.failure = state, result, failure
+            self.inputs, self.begun = {}, monotonic()
+            self.finished.set()
+
+    def cancel(self) -> None:
+        """End it: one that is running stops after its current steps."""
+        self.is_wanted = False
+        got = "a run that was cancelled: by request, or because no client asked for it"
+        hint = "send it again"
+        self.end("cancelled", failure=ServingError(refusals.CONFLICT, "run", "a result", got, hint))
+
+    @property
+    def may_begin_again(self) -> bool:
+        """Whether the same request is run anew: it was cancelled, or the server had no room."""
+        failure = self.failure
+        return failure is not None and (
+            self.state == "cancelled" or failure.status == refusals.BUSY
+        )
+
+    @contextmanager
+    def watched_by_one(self) -> Iterator[None]:
+        """Keep it from being abandoned while a request waits for it."""
+        self.watchers += 1
+        try:
+            yield
+        finally:
+            self.watchers -= 1
+            self.watched = monotonic()
+
+    def describe(self) -> dict[str, Any]:
+        """Its state, as JSON's types."""
+        done, total = self.steps
+        told = {"id": self.id, "model": self.model.name, "state": self.state, "batch": self.batch}
+        return told | {"steps": {"done": done, "total": total}, "seconds": list(self.seconds)}
+
+
+class Runs:
+    """All runs that are waiting, running, or over and not yet forgotten."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._held: dict[str, Run] = {}
+        self._reserved = 0
+        self._reserved_bytes = 0
+
+    @staticmethod
+    def check_name(name: str) -> None:
+        """ServingError unless it can be the id of a run."""
+        if not _NAME.fullmatch(name):
+            hint = "choose it at random, and repeat it with a repeated request: uuid4().hex"
+            got = f"{len(name)} characters"
+            raise ServingError(refusals.BAD, "run id", "32 hexadecimal digits", got, hint)
+
+    def find(self, name: str) -> Run | None:
+        """A run, if it is known."""
+        self.check_name(name)
+        return self._held.get(name)
+
+    def get(self, name: str) -> Run:
+        """A run; ServingError, 404, for an unknown or forgotten one."""
+        found = self.find(name)
+        if found is None:
+            got = "one that is unknown, or forgotten"
+            hint = "send it: PUT /v1/models/MODEL/runs/ID"
+            raise ServingError(refusals.MISSING, "run id", "the id of a run", got, hint)
+        found.watched = monotonic()
+        return found
+
+    @property
+    def open(self) -> list[Run]:
+        """The runs that are not over."""
+        return [run for run in self._held.values() if not run.is_over]
+
+    @contextmanager
+    def reserved(self, body_bytes: int, seconds: float) -> Iterator[None]:
+        """Room for a request whose body is read next; ServingError, 503, if there is none."""
+        waiting = len(self.open) + self._reserved
+        held = sum(run.body_bytes for run in self.open) + self._reserved_bytes
+        limits = self._limits
+        if waiting >= limits.queue:
+            raise refusals.busy("queue", f"fewer than {limits.queue} runs", f"{waiting}", seconds)
+        if held + body_bytes > limits.waiting_bytes:
+            wanted = f"at most {limits.waiting_bytes} bytes that wait"
+            raise refusals.busy("queue", wanted, f"{held + body_bytes}", seconds)
+        self._reserved += 1
+        self._reserved_bytes += body_bytes
+        try:
+            yield
+        finally:
+            self._reserved -= 1
+            self._reserved_bytes -= body_bytes
+
+    def add(self, run: Run) -> Run:
+        """Hold a run, or find it; ServingError, 409, for another request of this id."""
+        held = self._held.get(run.id)
+        if held is not None and not held.may_begin_again:
+            return self.same(held, run.identity)
+        self._held[run.id] = run
+        return run
+
+    @staticmethod
+    def same(held: Run, identity: tuple[object, ...]) -> Run:
+        """The held run; ServingError, 409, unless it has the same model, keys and body."""
+        if held.identity != identity:
+            wanted, hint = "the request that this id belongs to", "choose an id for each request"
+            raise ServingError(refusals.CONFLICT, "run id", wanted, "another request", hint)
+        return held
+
+    def expire(self) -> None:
+        """Cancel abandoned runs; forget those that are over for too long or take too much."""
+        now, limits = monotonic(), self._limits
+        for run in self.open:
+            if not run.watchers and now - run.watched > limits.abandon_seconds:
+                run.cancel()
+        over = [run for run in self._held.values() if run.is_over and not run.watchers]
+        over.sort(key=lambda run: run.begun)
+        held = sum(len(run.result) for run in over)
+        for run in over:
+            if now - run.begun > limits.result_seconds or held > limits.results_bytes:
+                held -= len(run.result)
+                del self._held[run.id]

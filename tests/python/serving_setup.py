@@ -1,0 +1,74 @@
+"""A small model, its clients, and a server on a free port, for the tests of serving."""
+
+import socket
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from time import sleep
+from typing import Any
+
+import cloakwork as cw
+import uvicorn
+from cloakwork import fhe
+from cloakwork.serving import Limits, ServedProgram, create_app
+
+CONTEXT = fhe.ckks(degree=2**11, moduli=[50, 40, 40], special=[50], insecure=True)
+TOYS = Limits(insecure=True)
+
+
+@cache
+def owner() -> fhe.Keys:
+    """The keys with which the model is recorded."""
+    return CONTEXT.keygen(rotations=[1])
+
+
+def square(x: Any) -> Any:
+    return (x * x).rotate(1) + x
+
+
+def model(folder: Path, name: str = "square") -> Path:
+    """The file of a program: x^2, rotated by 1, plus x."""
+    path = folder / f"{name}.cwk"
+    folder.mkdir(exist_ok=True)
+    cw.trace(square, owner().encrypt([0.5, 0.25, 1.0])).save(path)
+    return path
+
+
+def served(folder: Path, limits: Limits = TOYS, **more: Any) -> Any:
+    """The application that serves the model."""
+    return create_app([ServedProgram(model(folder))], limits, folder=folder / "store", **more)
+
+
+class Server(uvicorn.Server):
+    """uvicorn in a thread."""
+
+    @contextmanager
+    def running(self) -> Iterator[str]:
+        """Its address, while it runs."""
+        held = socket.create_server(("127.0.0.1", 0))
+        thread = threading.Thread(target=self.run, kwargs={"sockets": [held]})
+        thread.start()
+        try:
+            while not self.started and thread.is_alive():
+                sleep(0.005)
+            yield f"127.0.0.1:{held.getsockname()[1]}"
+        finally:
+            self.should_exit = True
+            thread.join()
+            held.close()
+
+
+@contextmanager
+def running(app: Any, **options: Any) -> Iterator[str]:
+    """The address of a server with this application."""
+    # uvicorn imports parts of websockets, if it is installed, that warn.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        settings: dict[str, Any] = {"log_level": "critical", "lifespan": "on", "ws": "none"}
+        config = uvicorn.Config(app, **(settings | options))
+        config.load()
+    with Server(config).running() as place:
+        yield f"{'https' if config.is_ssl else 'http'}://{place}"
