@@ -183,6 +183,11 @@ def devices() -> None:
     subprocess.run([sys.executable, str(ROOT / "benches" / "devices.py")], check=True)
 
 
+def serving() -> None:
+    """Requests to a server against the same runs in this process, and against plain HTTP."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "serving.py")], check=True)
+
+
 BENCHES: dict[str, Callable[[], None]] = {
     "kernels": engine.kernels,
     "overhead": engine.overhead,
@@ -200,6 +205,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "msm": msm,
     "groth16": groth16,
     "devices": devices,
+    "serving": serving,
 }
 
 if __name__ == "__main__":

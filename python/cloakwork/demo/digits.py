@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +17,16 @@ from rich.console import Console
 
 import cloakwork as cw
 from cloakwork import fhe, files
+from cloakwork.demo.pictures import Pictures
+from cloakwork.demo.png import write_png
+from cloakwork.demo.sheet import sheet
 from cloakwork.demo.stage import Phases, costs_of, mebibytes, print_report, transcript_line
 from cloakwork.models import Digits, SquareMlp, load_digits, load_digits_model
 
-TRANSCRIPT_NAME = "digits.json"
+if TYPE_CHECKING:
+    from cloakwork.demo.network import NetworkReport, Way
+
+TRANSCRIPT_NAME, PICTURE_NAME = "digits.json", "digits.png"
 
 # The guarantees of the demo, which `DigitsReport.passed` checks.
 AGREEMENT_GOAL = 0.995
@@ -77,21 +84,46 @@ class DigitsReport:
 def run(
     out_dir: Path, *, threads: int | None = None, console: Console | None = None
 ) -> DigitsReport:
-    """Run the demo, print its report, and leave the transcript in `out_dir`.
+    """Run the demo, print its report, and leave the transcript and a picture in `out_dir`.
 
+    The picture frames images that were read right in green, and the others in red.
     `threads` is handed to the run of the transcript; None takes all cores.
     """
     console = console or Console()
     digits, model = load_digits(), load_digits_model()
     out_dir.mkdir(parents=True, exist_ok=True)
-    files.claim([out_dir / TRANSCRIPT_NAME])
+    files.claim([out_dir / name for name in (TRANSCRIPT_NAME, PICTURE_NAME)])
     images, phases = digits.images[digits.test_index], Phases(PHASES, console)
     with phases.progress:
         report, logits = _run_phases(phases, images, model, out_dir / TRANSCRIPT_NAME, threads)
-    report.compare(logits, model.plain(images), digits.labels[digits.test_index])
+    labels = digits.labels[digits.test_index]
+    report.compare(logits, model.plain(images), labels)
+    pixels = sheet(1 - images.reshape(-1, 8, 8), logits.argmax(axis=1) == labels, columns=31)
+    write_png(out_dir / PICTURE_NAME, pixels)
     report.seconds = phases.seconds
     _print(report, digits, console)
     return report
+
+
+def run_network(kind: str, out_dir: Path, way: Way) -> NetworkReport:
+    """Run the network `digits_mlp` or `digits_cnn`, compiled, on the first test images."""
+    from cloakwork.demo import network
+
+    return network.run(f"digits_{kind}", pictures(), out_dir, way)
+
+
+def pictures() -> Pictures:
+    """The digits for `cloakwork.demo.network`: the training half is the sample."""
+    digits = load_digits()
+    images = digits.images.reshape(-1, 1, 8, 8)
+    test = images[digits.test_index]
+    return Pictures(
+        sample=images[digits.train_index],
+        test=test,
+        labels=digits.labels[digits.test_index],
+        shown=1 - test[:, 0],
+        source=f"{digits.source}; {digits.licence}",
+    )
 
 
 def _run_phases(
@@ -137,5 +169,6 @@ def _print(report: DigitsReport, digits: Digits, console: Console) -> None:
     print_report(
         console, "Encrypted digits", rows, costs_of(report.parameters, report.seconds) + costs
     )
+    console.print(f"picture: {report.transcript.with_name(PICTURE_NAME)}", soft_wrap=True)
     console.print(transcript_line(report.transcript), soft_wrap=True)
     console.print(f"images: {digits.source}; {digits.licence}", style="dim", soft_wrap=True)

@@ -15,6 +15,8 @@ from cloakwork.errors import LoadError
 
 # The notes that tell the kind of a container's program.
 RECORDED, FUNCTION, _INSTRUCTIONS = "recorded", "zk.program", "instructions"
+# Beside the note of a recorded program: how to encode inputs and decode results of a model.
+MODEL = "model"
 # The names of a program's files, in the order of the container's tensors.
 _FILE = "file "
 _MOST_SHOWN = 60
@@ -28,8 +30,9 @@ def check_kind(core: _core.Program, path: str) -> None:
     kinds = sorted(found & {RECORDED, FUNCTION, _INSTRUCTIONS})
     if len(kinds) > 1:
         raise LoadError(f"{path}: expected a note of one kind of program, got {', '.join(kinds)}")
+    also = [MODEL] if kinds == [RECORDED] else []
     count = sum(name.startswith(_FILE) for name in found) if kinds == [_INSTRUCTIONS] else 0
-    if unknown := found.difference(kinds, (f"{_FILE}{number:08}" for number in range(count))):
+    if unknown := found.difference(kinds, also, (f"{_FILE}{number:08}" for number in range(count))):
         raise LoadError(
             f"{path}: expected notes that this version knows, got the note {_shown(min(unknown))}: "
             "a later version may have written the file"

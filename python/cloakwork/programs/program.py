@@ -53,6 +53,11 @@ class Program(Runnable):
         return [*self._parameters, *self._signature.bundles]
 
     @property
+    def keys(self) -> list[str]:
+        """The names of its inputs that are evaluation keys."""
+        return list(self._signature.bundles)
+
+    @property
     def types(self) -> dict[str, str]:
         """The types of its inputs as text, by name."""
         words = {name: type_text(*self._types[name]) for name in self._parameters}
@@ -163,26 +168,28 @@ class Program(Runnable):
         made.sources = self.sources
         return made
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(
+        self, path: str | PathLike[str], *, more_notes: Mapping[str, str] | None = None
+    ) -> None:
         """Write a file that `cloakwork.load` and `cloakwork run` open.
 
         path   `.cwk` for a container, `.cw` for the text form, which does not hold the parameters
                of ciphertexts
+        more_notes   of a container, for the package itself: `fhe.compile`'s
 
         It holds the inputs' names and types, the results' names, and the constants; of evaluation
         keys, which are inputs, it holds the names.  The file appears whole or not at all.
         ParamError for another name, and for the text form of a program with ciphertexts.
         """
         target = name_of(path)
-        if target.endswith(".cw"):
+        if target.endswith(".cw") and not more_notes:
             self._check_no_ciphertexts(target)
             self._save_text(target)
             return
         if not target.endswith(".cwk"):
             raise ParamError("path", target, "a name that ends in .cwk or .cw")
-        self._core.save_container(
-            target, {notes.RECORDED: json.dumps(self._described(), sort_keys=True)}
-        )
+        own = {notes.RECORDED: json.dumps(self._described(), sort_keys=True)}
+        self._core.save_container(target, own | dict(more_notes or {}))
 
     def _check_no_ciphertexts(self, target: str) -> None:
         own = self._signature
@@ -269,6 +276,11 @@ class Program(Runnable):
         while len(self._of_clients) > _CLIENTS_KEPT:
             self._of_clients.pop(next(iter(self._of_clients)), None)
         return found[1]
+
+    def forget(self, companions: Companions) -> None:
+        """Drop the plan that was kept for these evaluation keys, and with it their tensors."""
+        for key in [key for key in self._of_clients if id(companions) in key]:
+            self._of_clients.pop(key, None)
 
     def _tensor(self, name: str, value: Any) -> _core.Tensor:
         if is_carrier(value):

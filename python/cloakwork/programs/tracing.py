@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cloakwork import _core
 from cloakwork.errors import TraceError
-from cloakwork.programs.clients import Client, Owner, recording
+from cloakwork.programs.clients import Client, Companions, Owner, recording
 from cloakwork.programs.inputs import parameters_of
 from cloakwork.programs.program import Program
 from cloakwork.programs.signature import Bundle, Carrier, Signature
@@ -61,7 +61,7 @@ def record(function: Callable[..., Any], examples: Mapping[str, Any]) -> Program
         core = _core.trace(body, tensors).renamed(list(examples), list(returned))
     carriers = [value if isinstance(value, Carrier) else None for value in returned.values()]
     tied = {one.key for one in carriers if one is not None and not isinstance(one.key, Owner)}
-    results = [None if one is None else _without_elements(one) for one in carriers]
+    results = [None if one is None else _around_nothing(one, one.companions) for one in carriers]
     wanted = [name for name in core.input_names() if name not in examples]
     bundles = {}
     for owner, name in met.owners.items():
@@ -78,14 +78,19 @@ def _as_tensor(value: Any) -> _core.Tensor:
     return asarray(value)
 
 
-def _without_elements(carrier: Carrier) -> Carrier:
+def without_elements(carrier: Carrier) -> Carrier:
+    """The same around zeros that take no memory, without keys."""
+    return _around_nothing(carrier, None)
+
+
+def _around_nothing(carrier: Carrier, companions: Companions | None) -> Carrier:
     """The same around zeros that take no memory: its own tensor belongs to the trace."""
     from cloakwork.array_api.creation import zeros
     from cloakwork.array_api.manipulation import broadcast_to
 
     shape, dtype = carrier.carried().shape, carrier.carried().dtype
     nothing = broadcast_to(zeros((), dtype=dtype), shape)
-    return carrier.carrying(nothing, Client(str(carrier.key), carrier.companions))
+    return carrier.carrying(nothing, Client(str(carrier.key), companions))
 
 
 def _traced(example: Any, traced: _core.Tensor) -> Any:

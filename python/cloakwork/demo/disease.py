@@ -20,9 +20,9 @@ from cloakwork import fhe, files
 from cloakwork.demo.stage import Phases, costs_of, print_report, transcript_line
 from cloakwork.models.cancer import Cancer, load_cancer
 
-TRANSCRIPT_NAME = "dot.json"
+TRANSCRIPT_NAME = "disease.json"
 
-# The guarantees of the demo, which `DotReport.passed` checks.
+# The guarantees of the demo, which `DiseaseReport.passed` checks.
 DIFFERENCE_GOAL = 1e-4
 
 PHASES = (
@@ -86,7 +86,7 @@ class Scorer:
 
 
 @dataclass
-class DotReport:
+class DiseaseReport:
     """The results of the demo."""
 
     parameters: fhe.Parameters
@@ -123,7 +123,9 @@ class DotReport:
         self.measured_bits = float(-np.log2(max(off, 1e-300)))
 
 
-def run(out_dir: Path, *, threads: int | None = None, console: Console | None = None) -> DotReport:
+def run(
+    out_dir: Path, *, threads: int | None = None, console: Console | None = None
+) -> DiseaseReport:
     """Run the demo, print its report, and leave the transcript in `out_dir`."""
     console = console or Console()
     table = load_cancer()
@@ -137,12 +139,12 @@ def run(out_dir: Path, *, threads: int | None = None, console: Console | None = 
     return report
 
 
-def _run_phases(phases: Phases, table: Cancer, path: Path, threads: int | None) -> DotReport:
+def _run_phases(phases: Phases, table: Cancer, path: Path, threads: int | None) -> DiseaseReport:
     with phases.phase("make keys"):
         context = demo_context()
         scorer = Scorer(context, table.weights, table.bias)
         keys = context.keygen(scorer.rotations, conjugation=False)
-    report = DotReport(context.parameters, path)
+    report = DiseaseReport(context.parameters, path)
     with keys:
         with phases.phase("encrypt"):
             rows = keys.encrypt(scorer.pack(table.standardised), bound=table.cut)
@@ -168,7 +170,7 @@ def _run_phases(phases: Phases, table: Cancer, path: Path, threads: int | None) 
     return report
 
 
-def _print(report: DotReport, table: Cancer, console: Console) -> None:
+def _print(report: DiseaseReport, table: Cancer, console: Console) -> None:
     print_report(
         console,
         "Encrypted scoring",
