@@ -163,6 +163,11 @@ def fhe() -> None:
     subprocess.run([sys.executable, str(ROOT / "benches" / "fhe.py")], check=True)
 
 
+def bootstrapping() -> None:
+    """CKKS bootstrapping at 2^16: time, precision and the server's memory; takes 10 GB."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "bootstrapping.py")], check=True)
+
+
 def zk() -> None:
     """Fields and transforms against the portable kernels."""
     subprocess.run([sys.executable, str(ROOT / "benches" / "zk.py"), "1"], check=True)
@@ -201,6 +206,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "digits": engine.digits,
     "tensor": tensor,
     "fhe": fhe,
+    "bootstrapping": bootstrapping,
     "zk": zk,
     "msm": msm,
     "groth16": groth16,
