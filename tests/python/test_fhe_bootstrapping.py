@@ -68,6 +68,20 @@ def test_the_factored_maps_are_the_embedding_up_to_the_order_of_bits(
     np.testing.assert_allclose(back, paired[reversed_bits(slots)], atol=1e-11)
 
 
+@pytest.mark.parametrize("groups", [1, 2, 3, 4])
+def test_turned_maps_have_the_same_product_and_offsets_from_0(groups: int) -> None:
+    values = np.random.default_rng(groups).normal(size=64) + 0j
+    for stages in (factors.slot_stages(64), factors.coefficient_stages(64)):
+        maps = factors.grouped(stages, groups)
+        turned = factors.turned(maps, 64)
+        assert min(min(each) for each in turned) >= 0
+        expected = found = values
+        for each, own in zip(maps, turned, strict=True):
+            expected, found = factors.applied(each, expected), factors.applied(own, found)
+        np.testing.assert_allclose(found, expected, atol=1e-11)
+        assert all(max(own) // factors.stride(own) < 2 * len(own) for own in turned)
+
+
 def test_the_width_of_the_sine_follows_from_the_chance_of_a_sum_of_uniform_numbers() -> None:
     draws = np.random.default_rng(1).uniform(-0.5, 0.5, (200_000, WEIGHT + 1)).sum(axis=1)
     measured = np.log2((np.abs(draws) > 4.0).mean())

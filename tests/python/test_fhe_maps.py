@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamError
+from cloakwork.fhe.encoding.encoded import encoded_values, filled, periodic_values
 from python.fhe_setup import bgv, ckks
 
 # An estimate is a bound for all slots and any values: it may be this much too careful.
@@ -47,7 +48,8 @@ def test_maps_of_several_ciphertexts_stay_within_their_estimate(seed: int) -> No
     complex_ = bool(seed % 2)
     blocks = random_blocks(seed, shape, slots, complex_=complex_)
     blocks[0, 0][int(draw.integers(3, 9))] = draw.normal(size=slots)
-    mapped = fhe.LinearMap(keys.context, blocks, shape, compact=bool(seed % 3 == 0))
+    options = {"compact": seed % 3 == 0, "chained": seed % 4 > 1}
+    mapped = fhe.LinearMap(keys.context, blocks, shape, **options)
     keys.add(mapped.rotations)
     values = draw.uniform(-1, 1, (shape[1], slots)) + 1j * complex_ * draw.uniform(-1, 1, slots)
     result = (mapped @ keys.encrypt(values / 2, batch=True)).rescale()
@@ -58,16 +60,42 @@ def test_maps_of_several_ciphertexts_stay_within_their_estimate(seed: int) -> No
     assert result.precision_estimate() <= measured <= result.precision_estimate() + LOOSE_BITS
 
 
+@pytest.mark.parametrize("chained", [False, True])
 @pytest.mark.parametrize("baby_steps", [None, 1, 4, 128])
-def test_a_transform_of_one_ciphertext_is_the_sum_of_its_rotations(baby_steps: int | None) -> None:
+def test_a_transform_of_one_ciphertext_is_the_sum_of_its_rotations(
+    baby_steps: int | None, chained: bool
+) -> None:
     keys, draw = ckks(256, 3), np.random.default_rng(5)
     diagonals = {offset: draw.normal(size=128) for offset in (-60, -3, 0, 1, 2, 17, 64)}
-    transform = fhe.LinearTransform(keys.context, diagonals, baby_steps=baby_steps)
+    transform = fhe.LinearTransform(keys.context, diagonals, baby_steps=baby_steps, chained=chained)
     keys.add(transform.rotations)
     values = draw.uniform(-1, 1, 128)
     found = keys.decrypt(transform @ keys.encrypt(values))
     expected = applied({(0, 0): diagonals}, (1, 1), values[None])[0]
     np.testing.assert_allclose(found, expected, atol=1e-7)
+
+
+def test_chained_giant_steps_have_one_key() -> None:
+    context = ckks(256, 3).context
+    diagonals = {offset: np.ones(128) for offset in range(32)}
+    steps = [
+        fhe.LinearTransform(context, diagonals, baby_steps=4, chained=each).rotations
+        for each in (False, True)
+    ]
+    assert steps == [[1, 2, 3, *range(4, 32, 4)], [1, 2, 3, 4]]
+
+
+@pytest.mark.parametrize("period", [1, 2, 32])
+def test_diagonals_that_repeat_are_kept_once(period: int) -> None:
+    context, draw = ckks(256, 3).context, np.random.default_rng(period)
+    rows = draw.normal(size=(3, period)) + 1j * draw.normal(size=(3, period))
+    short = periodic_values(context, rows, 2, 2.0**30)
+    assert short is not None
+    assert short.shape[1] == 2 * period
+    found = filled(short, context.tables.extended(2))
+    whole = encoded_values(context, np.tile(rows, 128 // period), 2, 2.0**30)
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(whole))
+    assert periodic_values(context, rows, 2, 2.0**70) is None
 
 
 def test_compact_diagonals_give_the_same_residues_at_every_level() -> None:

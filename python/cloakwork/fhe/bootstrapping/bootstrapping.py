@@ -18,6 +18,7 @@ import numpy as np
 from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, MissingKeyError, ParamError
+from cloakwork.fhe.bootstrapping import factors
 from cloakwork.fhe.bootstrapping.factors import Diagonals
 from cloakwork.fhe.bootstrapping.plan import Plan, check_count, checked_maps, checked_slots
 from cloakwork.fhe.bootstrapping.precision import argument_error
@@ -96,7 +97,16 @@ class Bootstrapping:
         self._units: dict[int, Tensor] = {}
 
     def _transforms(self, maps: list[Diagonals], compact: bool) -> list[LinearTransform]:
-        return [LinearTransform(self.context, each, compact=compact) for each in maps]
+        return [
+            LinearTransform(
+                self.context,
+                each,
+                baby_steps=factors.baby_steps(each),
+                chained=True,
+                compact=compact,
+            )
+            for each in maps
+        ]
 
     @property
     def depth(self) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import gcd
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,3 +105,40 @@ def scaled(own: Diagonals, after: complex | Values, before: Values | None = None
 def centred(own: Diagonals, count: int) -> Diagonals:
     """The same for vectors that repeat every `count` slots: offsets nearest 0."""
     return {k - count if k > count // 2 else k: values for k, values in own.items()}
+
+
+def stride(own: Diagonals) -> int:
+    """The largest number that divides all offsets, or 1."""
+    return gcd(*own) or 1
+
+
+def turned(maps: Sequence[Diagonals], count: int) -> list[Diagonals]:
+    """Maps with the same product, one after the other, whose offsets begin at 0 or above.
+
+    Results in between are rotated.  A rotation of a map's result by t adds t to its offsets; the
+    next map subtracts t from its own.  The offsets of a map of g stages are the multiples of its
+    stride s between +-2^g s; only those of the widest map go round the vector of `count` slots.
+    The others are moved up by 2^g s, the stride of the next wider map, or by a stride less, which
+    add up to the stride of the widest: moved down by it, its offsets stay the same.
+    """
+    strides = [stride(each) for each in maps]
+    widths = sorted(strides)
+    moved = {
+        small: large - small * (place > 0) for place, (small, large) in enumerate(pairwise(widths))
+    }
+    moved[widths[-1]] = -sum(moved.values())
+    turn, found = 0, []
+    for each, width in zip(maps, strides, strict=True):
+        turn += moved[width]
+        offsets = centred(each, count)
+        own = {k + moved[width]: np.roll(values, -turn) for k, values in offsets.items()}
+        goes_round = width == widths[-1]
+        found.append({k % count: values for k, values in own.items()} if goes_round else own)
+    return found
+
+
+def baby_steps(own: Diagonals) -> int:
+    """The distance of giant steps, such that there are about as many baby steps."""
+    width = stride(own)
+    places = max(own) // width
+    return width << (places.bit_length() + 1) // 2

@@ -114,14 +114,14 @@ class Plan:
         half = np.full(self.slots, 0.5 + 0.0j)
         after = np.concatenate((half, -1j * half)) if self.is_sparse else half
         maps[-1] = factors.scaled(maps[-1], after)
-        return [factors.centred(each, self.slots) for each in maps]
+        return factors.turned(maps, self.slots)
 
     def maps_to_values(self) -> list[Diagonals]:
         """The inverse; if sparse, up to a sum of the two copies."""
         count = len(self.steps_to_values)
         maps = factors.grouped(factors.slot_stages(self.slots), count)
         maps = [factors.scaled(each, (self.ratio / (2 * pi)) ** (1 / count)) for each in maps]
-        maps = [factors.centred(each, self.slots) for each in maps]
+        maps = factors.turned(maps, self.slots)
         if self.is_sparse:
             # The slots before this map repeat every 2 n, so that offsets stay as they are.
             one = np.ones(self.slots, dtype=np.complex128)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from math import sqrt
 from typing import Any, Literal, NamedTuple
 
@@ -133,17 +134,35 @@ class MapSteps:
     All inputs take the same baby steps; input i after baby step number b stands at place
     b * inputs + i.
 
-    giants   by g n, ascending: of each output that has diagonals there, its terms by place
+    giants   by g n, ascending, or descending if chained: of each output that has diagonals there,
+             its terms by place
+    stride   0, or n if giant steps are chained: sums are rotated by n after each addition, as in
+             Horner's rule, so that one key serves all of them
     """
 
     inputs: int
     outputs: int
     babies: tuple[int, ...]
     giants: tuple[tuple[int, tuple[Sum, ...]], ...]
+    stride: int = 0
+
+    @property
+    def turns(self) -> list[int]:
+        """Rotations of sums: before each giant step but the first, and after the last; 0 is none.
+
+        For chained steps alone.
+        """
+        places = [giant for giant, _ in self.giants]
+        between = [(a - b) // self.stride for a, b in pairwise(places)]
+        return [*between, places[-1]] if places else []
 
     @property
     def rotations(self) -> list[int]:
         """Steps that need a key."""
+        if self.stride:
+            last = {giant for giant, _ in self.giants[-1:]}
+            chained = {self.stride} if len(self.giants) > 1 else set()
+            return sorted({*self.babies, *chained, *last} - {0})
         return sorted({*self.babies, *(giant for giant, _ in self.giants)} - {0})
 
     @property
@@ -155,12 +174,19 @@ class MapSteps:
     def cost(self) -> float:
         """Of its rotations, in baby steps."""
         turned = sum(len(sums) for giant, sums in self.giants if giant)
+        if self.stride:
+            *between, last = self.turns or [0]
+            turned = self.outputs * (sum(between) + (last != 0))
         babies = self.inputs * sum(baby != 0 for baby in self.babies)
         return babies + _GIANT_COST * turned
 
 
 def map_steps_of(
-    offsets: Mapping[tuple[int, int], Iterable[int]], shape: tuple[int, int], count: int
+    offsets: Mapping[tuple[int, int], Iterable[int]],
+    shape: tuple[int, int],
+    count: int,
+    *,
+    chained: bool = False,
 ) -> MapSteps:
     """Offsets by (output, input), divided into giant steps of `count` baby steps each."""
     outputs, inputs = shape
@@ -174,9 +200,9 @@ def map_steps_of(
             sums.setdefault(output, []).append(Term(place, given, offset))
     found = tuple(
         (giant, tuple(Sum(output, tuple(sorted(terms))) for output, terms in sorted(sums.items())))
-        for giant, sums in sorted(giants.items())
+        for giant, sums in sorted(giants.items(), reverse=chained)
     )
-    return MapSteps(inputs, outputs, tuple(babies), found)
+    return MapSteps(inputs, outputs, tuple(babies), found, count if chained else 0)
 
 
 def best_map_steps(
@@ -184,12 +210,15 @@ def best_map_steps(
     shape: tuple[int, int],
     row: int,
     baby_steps: int | None = None,
+    *,
+    chained: bool = False,
 ) -> MapSteps:
     """The cheapest division over all powers of two, or that into `baby_steps`."""
     if baby_steps is not None:
-        return map_steps_of(offsets, shape, checked_baby_steps(baby_steps, row))
+        count = checked_baby_steps(baby_steps, row)
+        return map_steps_of(offsets, shape, count, chained=chained)
     widths = [1 << log for log in range(row.bit_length())]
-    found = (map_steps_of(offsets, shape, width) for width in widths)
+    found = (map_steps_of(offsets, shape, width, chained=chained) for width in widths)
     return min(found, key=lambda steps: steps.cost)
 
 

@@ -8,12 +8,13 @@ be decomposed into digits again; a single division follows at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fhe.ciphertext import Ciphertext
-from cloakwork.fhe.circuits.diagonals import MapSteps, Steps
+from cloakwork.fhe.circuits.diagonals import MapSteps, Steps, Sum
+from cloakwork.fhe.encoding.encoded import filled
 from cloakwork.fhe.rns import evaluator
 from cloakwork.fhe.rns.key_switching import product
 from cloakwork.fhe.rns.layout import batched, like, residues, zero_residues
@@ -49,18 +50,38 @@ def joined_sums(own: Ciphertext, cut: MapSteps, plain: Iterable[Tensor]) -> Tens
     basis = tables.extended(own.level)
     babies = _babies(own, cut.babies, own.data, basis)
     total = zero_residues((cut.outputs, 2), basis.degree, basis.limbs)
+    if cut.stride:
+        total = _chained(own, cut, babies, rows, total)
+        return evaluator.mod_down(total, tables.key_switch(own.level))
     for giant, sums in cut.giants:
         inner = zero_residues((len(sums), 2), basis.degree, basis.limbs)
         for index, each in enumerate(sums):
-            own_rows = next(rows)
-            for first, start, stop in _runs([term.place for term in each.terms]):
-                taken = own_rows[first : first + stop - start]
-                _add_products(babies[start:stop], taken, basis, inner[index])
+            _add_terms(babies, each, next(rows), basis, inner[index])
         turned = _turned(own, inner, giant, basis)
         for index, each in enumerate(sums):
             into = total[each.output]
             ops.modsum(into, turned[index], basis.q, out=into)
     return evaluator.mod_down(total, tables.key_switch(own.level))
+
+
+def _chained(
+    own: Ciphertext, cut: MapSteps, babies: Tensor, rows: Iterator[Tensor], total: Tensor
+) -> Tensor:
+    """Horner's rule over giant steps from the last: total [outputs, 2, N, K], of zeros."""
+    basis = own.context.tables.extended(own.level)
+    *between, last = cut.turns or [0]
+    for (_, sums), turns in zip(cut.giants, [*between, 0], strict=False):
+        for each in sums:
+            _add_terms(babies, each, next(rows), basis, total[each.output])
+        for _ in range(turns):
+            total = _turned(own, total, cut.stride, basis)
+    return _turned(own, total, last, basis)
+
+
+def _add_terms(babies: Tensor, own: Sum, rows: Tensor, basis: Basis, out: Tensor) -> None:
+    """[2, N, K]: plus the terms of a sum."""
+    for first, start, stop in _runs([term.place for term in own.terms]):
+        _add_products(babies[start:stop], rows[first : first + stop - start], basis, out)
 
 
 def _babies(own: Ciphertext, turns: Sequence[int], data: Tensor, basis: Basis) -> Tensor:
@@ -94,6 +115,7 @@ def _inner(babies: Tensor, places: Sequence[int], rows: Tensor, basis: Basis, ba
 
 def _add_products(babies: Tensor, rows: Tensor, basis: Basis, out: Tensor) -> None:
     """[2, N, K]: plus the sum of babies [count, 2, N, K] times a row [count, N, K] each."""
+    rows = filled(rows, basis)
     taken, plain = babies.moveaxis(0, 2), rows.moveaxis(0, 1)
     ops.modmul_axis_sum(taken, plain, basis.q, apply_perm=False, out=out, axis=-3)
 

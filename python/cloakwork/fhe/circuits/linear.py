@@ -25,17 +25,23 @@ from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, LevelError, ParamError
 from cloakwork.fhe.arguments import numbers, whole_number
 from cloakwork.fhe.ciphertext import Ciphertext
-from cloakwork.fhe.circuits.diagonals import MapSteps, Sum, best_map_steps
+from cloakwork.fhe.circuits.diagonals import MapSteps, Sum, Term, best_map_steps
 from cloakwork.fhe.circuits.hoisting import joined_sums
 from cloakwork.fhe.circuits.linear_errors import (
     Effect,
     MapNorms,
     product_error,
+    repeated,
     rounding_of_diagonals,
 )
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.ckks.slot_errors import SlotError
-from cloakwork.fhe.encoding.encoded import coefficients_of, encoded_values, expanded_values
+from cloakwork.fhe.encoding.encoded import (
+    coefficients_of,
+    encoded_values,
+    expanded_values,
+    periodic_values,
+)
 from cloakwork.fhe.encoding.packing import Packing
 from cloakwork.fhe.estimates.bounds import log2_of
 from cloakwork.fhe.places import on_its_device
@@ -60,6 +66,8 @@ class LinearMap:
     shape        (O, I): outputs and inputs, each from 1
     packing      of the results, by default a value in every slot
     baby_steps   rotations between giant steps, by default the cheapest number
+    chained      take giant steps one after the other, by the key of a single one: as fast where
+                 they have no gaps, and fewer keys
     compact      keep the diagonals as coefficients, 8 N bytes each instead of 8 N (level + 1 +
                  special), and transform them at every product: slower by a transform a limb
 
@@ -82,6 +90,7 @@ class LinearMap:
         *,
         packing: Packing | None = None,
         baby_steps: int | None = None,
+        chained: bool = False,
         compact: bool = False,
     ) -> None:
         _check_context(context)
@@ -95,7 +104,9 @@ class LinearMap:
         self.packing = context.whole if packing is None else packing
         self._blocks = _checked_blocks(blocks, self.shape, context.slots)
         offsets = {place: list(own) for place, own in self._blocks.items()}
-        self._steps = best_map_steps(offsets, self.shape, context.slots, baby_steps)
+        self._steps = best_map_steps(
+            offsets, self.shape, context.slots, baby_steps, chained=chained
+        )
         self._encoded: dict[tuple[int, float], tuple[Tensor, ...]] = {}
         self._roundings: dict[float, SlotError] = {}
 
@@ -177,7 +188,8 @@ class LinearMap:
 
     def _rounding(self, scale: float) -> SlotError:
         if scale not in self._roundings:
-            rows = (values for own in self._blocks.values() for values in own.values())
+            slots, blocks = self.context.slots, self._blocks.values()
+            rows = (repeated(values, slots) for own in blocks for values in own.values())
             found = rounding_of_diagonals(rows, scale, self.context.parameters)
             self._roundings[scale] = found
         return self._roundings[scale]
@@ -211,11 +223,18 @@ class LinearMap:
 
     def _encode(self, giant: int, own: Sum, level: int, scale: float) -> Tensor:
         rows = np.stack([
-            np.roll(self._blocks[own.output, term.input][term.offset], giant) for term in own.terms
+            np.roll(self._whole(own.output, term), giant) for term in own.terms
         ])  # fmt: skip
         if self.compact:
             return coefficients_of(self.context, rows, scale)
-        return encoded_values(self.context, rows, level, scale)
+        period = _period(rows)
+        found = None
+        if period < self.context.slots:
+            found = periodic_values(self.context, rows[:, :period], level, scale)
+        return encoded_values(self.context, rows, level, scale) if found is None else found
+
+    def _whole(self, output: int, term: Term) -> NDArray[Any]:
+        return repeated(self._blocks[output, term.input][term.offset], self.context.slots)
 
     def __repr__(self) -> str:
         outputs, inputs = self.shape
@@ -239,11 +258,13 @@ class LinearTransform(LinearMap):
         *,
         packing: Packing | None = None,
         baby_steps: int | None = None,
+        chained: bool = False,
         compact: bool = False,
     ) -> None:
         blocks = {(0, 0): diagonals}
+        steps = {"baby_steps": baby_steps}
         super().__init__(
-            context, blocks, (1, 1), packing=packing, baby_steps=baby_steps, compact=compact
+            context, blocks, (1, 1), packing=packing, chained=chained, compact=compact, **steps
         )
 
 
@@ -257,7 +278,7 @@ def _check_context(context: Any) -> None:
 def _checked_blocks(
     blocks: Mapping[tuple[int, int], Mapping[int, ArrayLike]], shape: tuple[int, int], slots: int
 ) -> dict[tuple[int, int], dict[int, NDArray[Any]]]:
-    """The nonzero diagonals over all slots, by offset from -slots / 2 to slots / 2."""
+    """The nonzero diagonals without repeats, by offset from -slots / 2 to slots / 2."""
     found: dict[tuple[int, int], dict[int, NDArray[Any]]] = {}
     for place, own in blocks.items():
         if not (0 <= place[0] < shape[0] and 0 <= place[1] < shape[1]):
@@ -282,6 +303,16 @@ def _checked_blocks(
     return found
 
 
+def _period(rows: NDArray[Any]) -> int:
+    """The least power of two after which all rows repeat, of a power of two columns."""
+    while rows.shape[1] > 1:
+        first, second = np.split(rows, 2, axis=1)
+        if not np.array_equal(first, second):
+            break
+        rows = first
+    return int(rows.shape[1])
+
+
 def _checked_diagonal(values: ArrayLike, slots: int, offset: int) -> NDArray[Any]:
     given = numbers(values)
     length = given.shape[0] if given.ndim == 1 else 0
@@ -294,4 +325,5 @@ def _checked_diagonal(values: ArrayLike, slots: int, offset: int) -> NDArray[Any
     diagonal = np.asarray(given, dtype=kind)
     if not np.isfinite(diagonal).all():
         raise EncodeError(f"the diagonal of offset {offset} holds NaN or infinity")
-    return np.tile(diagonal, slots // length)
+    whole = repeated(diagonal, slots)
+    return whole[: _period(whole[np.newaxis])].copy()

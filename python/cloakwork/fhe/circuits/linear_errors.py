@@ -18,8 +18,13 @@ from cloakwork.fhe.estimates.bounds import Bound, added, log2_of, multiplied
 from cloakwork.fhe.parameters import Parameters
 
 Floats = NDArray[np.float64]
-# Diagonals by offset, by (output, input).
+# Diagonals [p] by offset, by (output, input); each repeats in all slots.
 Blocks = Mapping[tuple[int, int], Mapping[int, NDArray[Any]]]
+
+
+def repeated(values: NDArray[Any], slots: int) -> NDArray[Any]:
+    """[p] -> [slots]."""
+    return np.tile(values, slots // len(values))
 
 
 class MapNorms:
@@ -36,7 +41,7 @@ class MapNorms:
         columns = np.zeros((inputs, slots))
         for (output, given), own in blocks.items():
             for offset, values in own.items():
-                size = np.abs(values)
+                size = np.abs(repeated(values, slots))
                 square = np.square(size)
                 self.sums[output] += size
                 self.squares[output] += square
@@ -60,7 +65,8 @@ class MapNorms:
         sums, squares = np.zeros((2, self._shape[0], self._slots))
         for (output, given), own in self._blocks.items():
             for offset, values in own.items():
-                weighted = np.abs(values) * np.roll(spread[given], -offset)
+                size = np.abs(repeated(values, self._slots))
+                weighted = size * np.roll(spread[given], -offset)
                 sums[output] += weighted
                 squares[output] += np.square(weighted)
         return replace(
@@ -78,7 +84,8 @@ class MapNorms:
             edges = [
                 e[own_input] for e in (whole.low, whole.high, whole.imaginary, whole.magnitude)
             ]
-            for offset, values in own.items():
+            for offset, short in own.items():
+                values = repeated(short, self._slots)
                 least, most, im, reach = (np.roll(edge, -offset) for edge in edges)
                 real, cross = np.real(values), multiplied(np.abs(np.imag(values)), im)
                 a, b = multiplied(real, least), multiplied(real, most)

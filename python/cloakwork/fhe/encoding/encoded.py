@@ -36,6 +36,41 @@ def encoded_values(
     return frozen(out)
 
 
+def periodic_values(
+    context: CkksContext, rows: NDArray[Any], level: int, scale: float
+) -> Tensor | None:
+    """[D, p] numbers, repeated in all slots -> [D, 2 p, special + level + 1], for `filled`.
+
+    Such plaintexts are polynomials in X^(N / 2 p): in the order of the transform each of their 2 p
+    values stands N / 2 p times in a row.  None for coefficients of 2^62 or more.
+    """
+    basis, count = context.tables.extended(level), 2 * rows.shape[1]
+    modulus = prod(context.tables.chain(level).moduli)
+    values = embedding.embed_inverse(np.asarray(rows, np.complex128), count)
+    integers, excess = embedding.scaled_integers(values, scale, modulus)
+    if excess:
+        return None
+    run = basis.degree // count
+    out = residues((len(rows),), count, basis.limbs)
+    for place, row in enumerate(integers):
+        whole = np.zeros((1, basis.degree), dtype=np.int64)
+        whole[0, ::run] = row
+        ops.copy(expanded_values(asarray(whole), basis)[0, ::run], out=out[place])
+    return frozen(out)
+
+
+def filled(rows: Tensor, basis: Basis) -> Tensor:
+    """[D, N, k] of [D, N / run, k]: each value `run` times in a row."""
+    count, values, limbs = rows.shape
+    if values == basis.degree:
+        return rows
+    run = basis.degree // values
+    out = residues((count,), basis.degree, limbs)
+    spread = rows.moveaxis(-1, -2).unsqueeze(3).expand(3, run)
+    ops.copy(spread, out=out.moveaxis(-1, -2).reshape(count, limbs, values, run, copy=False))
+    return out
+
+
 def encoded_integers(context: BgvContext, rows: NDArray[np.int64], level: int) -> Tensor:
     """[D, N] integers mod t -> [D, N, special + level + 1]."""
     return frozen(context.batching.polynomials(rows, context.tables.extended(level)))
