@@ -278,13 +278,24 @@ class Bootstrapping:
             found = each.apply(found, scale=step.diagonals)
         found = self._reduced(found)
         for each, step in zip(self._to_values, plan.steps_to_values, strict=True):
-            found = divided(each.apply(found, scale=step.diagonals))
-        if plan.is_sparse:
-            found = found + found._rotate(self.slots)
+            found = each.apply(found, scale=step.diagonals)
+            if each is self._to_values[-1]:
+                found = self._averaged(found)
+            found = divided(found)
         scale = self.context.scales[plan.low]
         error = own.error.scaled(log2(scale / own.scale))
         error = plan.errors.added_to(error, scale, own.bound.size)
         return replace(found, scale=scale, bound=own.bound, **found._erring(error))
+
+    def _averaged(self, found: CkksCiphertext) -> CkksCiphertext:
+        """If sparse: the two copies together, and the mean over all pairs of copies.
+
+        Copies have errors of their own, which the mean reduces, and which a further iteration,
+        whose raising adds copies up, could not see.
+        """
+        if not self._plan.is_sparse:
+            return found
+        return replace(self._summed(found), scale=found.scale * (self._plan.copies // 2))
 
     def _reduced(self, found: CkksCiphertext) -> CkksCiphertext:
         """Coefficients modulo q_0: the sine of real parts, and unless sparse of imaginary ones.

@@ -6,7 +6,7 @@ results have the level of fresh ciphertexts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2, pi
 
 import numpy as np
@@ -71,6 +71,10 @@ class Plan:
         self.steps_to_values = self._steps(
             self.after_sine, to_values, self.sine_scale, context.scales[self.low]
         )
+        if self.is_sparse:
+            last = self.steps_to_values[-1]
+            small = replace(last, diagonals=last.diagonals / (self.copies // 2))
+            self.steps_to_values[-1] = small
 
     @property
     def copies(self) -> int:
@@ -134,12 +138,12 @@ class Plan:
         count = len(self.steps_to_values)
         growth = (log2(self.ratio / (2 * pi)) + (self.slots.bit_length() - 1) / 2) / count
         maps = tuple(
-            (step.result, (count - 1 - number) * growth + 0.5 * self.is_sparse)
+            (step.result, (count - 1 - number) * growth)
             for number, step in enumerate(self.steps_to_values)
         )
         argument = self.steps_to_slots[-1].result
         parameters = self.context.parameters
-        return Errors(parameters, self.slots, self.ratio, self.sine, argument, maps)
+        return Errors(parameters, self.slots, self.ratio, self.sine, argument, maps, self.copies)
 
 
 def checked_slots(slots: int | None, most: int) -> int:

@@ -43,6 +43,7 @@ class Errors:
     ratio     q_0 over the scale of its operands
     sine      the sine, and the scale of its argument
     maps      the scale after each map to slots, and log2 of the growth of errors by those after it
+    copies    times that the values repeat: before the last division errors are those of the mean
     """
 
     parameters: Parameters
@@ -51,6 +52,7 @@ class Errors:
     sine: Sine
     argument: float
     maps: tuple[tuple[float, float], ...]
+    copies: int
 
     @property
     def random(self) -> float:
@@ -59,8 +61,13 @@ class Errors:
         coefficient += log2(self.sine.width * self.ratio) + log2(2 * self.slots) / 2
         steps = coefficient + (_DOUBLED_LOG2 if self.sine.doublings else _ALONE_LOG2)
         round_off = rounding(self.parameters, 1)
-        last = (round_off - log2(scale) + growth for scale, growth in self.maps)
-        return independent(coefficient, steps, *last)
+        *early, last = (round_off - log2(scale) + growth for scale, growth in self.maps)
+        if self.copies == 1:
+            return independent(coefficient, steps, *early, last)
+        # Two copies add up, and coefficients stand in one of them.
+        pairs = log2(self.copies / 2) / 2
+        mean = (coefficient - pairs, steps - pairs, *(each + 0.5 - pairs for each in early))
+        return independent(*mean, last)
 
     def systematic(self, bound: float) -> float:
         """log2 of a bound on the error by the sine, for values up to 2^bound."""
