@@ -130,6 +130,32 @@ def test_iterations_bootstrap_the_error_of_those_before() -> None:
     assert made(128)[0].precision + 8 < result.precision_estimate() <= measured
 
 
+@pytest.mark.parametrize("slots", [32, 128])
+def test_ciphertexts_of_a_batch_are_bootstrapped_one_by_one(slots: int) -> None:
+    bootstrapping, keys = made(slots)
+    values = disk(11, 3 * slots).reshape(3, slots)
+    x = keys.encrypt(values, level=0, batch=True)
+    result = bootstrapping(x)
+    assert (result.batch, result.level, result.shape) == (3, LEVELS, (3, slots))
+    found = keys.decrypt(result)
+    for own, expected, alone in zip(found, values, x, strict=True):
+        assert bits(own, expected) >= result.precision_estimate()
+        np.testing.assert_array_equal(own, keys.decrypt(bootstrapping(alone)))
+    total = keys.decrypt(result.sum(axis=0))
+    assert bits(total, values.sum(axis=0)) >= result.sum(axis=0).precision_estimate()
+
+
+@pytest.mark.parametrize("slots", [32, 128])
+def test_iterations_reach_every_copy_of_few_slots(slots: int) -> None:
+    context = fhe.bootstrapping_context(2, slots, degree=2048, insecure=True)
+    bootstrapping, keys = fhe.Bootstrapping(context, slots, iterations=2), context.keygen()
+    keys.add_bootstrapping(bootstrapping)
+    values = disk(slots, slots)
+    result = bootstrapping(keys.encrypt(values, level=0))
+    expected = np.tile(values, 1024 // slots)
+    assert 21 < result.precision_estimate() <= bits(keys.decrypt(result), expected)
+
+
 def test_a_vector_alone_comes_back_repeated() -> None:
     bootstrapping, keys = made(32)
     values = disk(3, 20)
@@ -149,6 +175,8 @@ def test_programs_and_their_smallest_ops_give_the_same_residues() -> None:
     assert not [finding for finding in program.check() if finding.severity == "error"]
     (traced,) = program.run(x).outputs
     np.testing.assert_array_equal(np.asarray(traced.data), expected)
+    (there,) = program.run(x, device="sim:0").outputs
+    np.testing.assert_array_equal(np.asarray(there.data), expected)
     outputs = program.to_heal().run().outputs
     np.testing.assert_array_equal(np.asarray(program.results(outputs)[0].data), expected)
 
@@ -210,8 +238,8 @@ def test_operands_that_would_come_back_wrong_are_refused() -> None:
         bootstrapping(keys.encrypt(disk(1, 64), level=0))
     with pytest.raises(ParamError, match="in other slots"):
         bootstrapping(keys.encrypt([0.5, 0.25], level=0) + 0.25)
-    with pytest.raises(ParamError, match="batch"):
-        bootstrapping(keys.encrypt([[0.5], [0.25]], level=0, batch=True))
+    with pytest.raises(ParamError, match="with_bound"):
+        bootstrapping(keys.encrypt([[0.5], [4.5]], level=0, batch=True))
     with pytest.raises(ParamError, match="a ciphertext of CKKS"):
         bootstrapping([0.5])  # type: ignore[arg-type]
     with pytest.raises(KeyMismatchError):

@@ -34,6 +34,8 @@ from cloakwork.fhe.estimates.noise import TAIL_LOG2, independent, rounding, tota
 from cloakwork.fhe.keys.encapsulation import WEIGHT, check_encapsulation
 from cloakwork.fhe.keys.evaluation import CONJUGATION
 from cloakwork.fhe.places import on_its_device
+from cloakwork.fhe.rns import evaluator
+from cloakwork.fhe.rns.layout import residues
 from cloakwork.fhe.rns.tables import frozen
 from cloakwork.lazy import public
 
@@ -101,7 +103,7 @@ class Bootstrapping:
             LinearTransform(
                 self.context,
                 each,
-                baby_steps=factors.baby_steps(each),
+                baby_steps=factors.baby_steps(each, few=not self._plan.is_sparse),
                 chained=True,
                 compact=compact,
             )
@@ -198,26 +200,41 @@ class Bootstrapping:
 
     @on_its_device
     def __call__(self, x: CkksCiphertext) -> CkksCiphertext:
-        """The same values at `level_out`, at the scale of that level.
+        """The same values at `level_out`, at the scale of that level; of a batch one by one.
 
-        Raises ParamError for a batch, another packing or values that may exceed `bound`,
-        MissingKeyError, before any work.
+        Raises ParamError for another packing or values that may exceed `bound`, MissingKeyError,
+        before any work.
         """
         self._check(x)
-        plan, own = self._plan, x.lower(0)
-        if plan.is_sparse and not own.packing.tiled:
+        own = x.lower(0)
+        if self._plan.is_sparse and not own.packing.tiled:
             own = self._summed(own)
-        found = self._bootstrapped(own)
-        if self.iterations > 1:
-            found = self._refined(own, found)
+        if own.batch is None:
+            found = self._one(own)
+        else:
+            found = self._batch_of([self._one(own[index]) for index in range(own.batch)])
         return replace(found, packing=self._packing_of(x.packing.length), bound=own.bound)
+
+    def _one(self, own: CkksCiphertext) -> CkksCiphertext:
+        found = self._bootstrapped(own)
+        return self._refined(own, found) if self.iterations > 1 else found
+
+    @staticmethod
+    def _batch_of(found: list[CkksCiphertext]) -> CkksCiphertext:
+        """Ciphertexts as a batch; operands may be equal, and then errors of them are."""
+        first, errors = found[0], [each.error for each in found]
+        data = residues((len(found), 2), first.basis.degree, first.basis.limbs)
+        for index, each in enumerate(found):
+            evaluator.place(each.data, first.basis.q, data[index])
+        batch = first._with(data)
+        slot, joint = (max(own) for own in zip(*((e.slot, e.joint) for e in errors), strict=True))
+        error = SlotError.even(slot, joint, joint + log2(len(found)) / 2)
+        return batch._with(data, **batch._erring(error))
 
     def _check(self, x: CkksCiphertext) -> None:
         if not isinstance(x, CkksCiphertext):
             raise ParamError("x", type(x).__name__, "a ciphertext of CKKS")
         self.context.check(x, "bootstrapping")
-        if x.batch is not None:
-            raise ParamError("batch", x.batch, "one ciphertext: x[0], x[1], ... of a batch")
         self._check_packing(x)
         if not x.bound.largest <= self.bound:
             raise ParamError(

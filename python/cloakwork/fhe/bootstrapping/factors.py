@@ -137,8 +137,8 @@ def turned(maps: Sequence[Diagonals], count: int) -> list[Diagonals]:
     return found
 
 
-def baby_steps(own: Diagonals) -> int:
-    """The distance of giant steps, such that there are about as many baby steps."""
+def baby_steps(own: Diagonals, *, few: bool) -> int:
+    """The distance of giant steps: about as many baby steps, or where this takes few keys fewer."""
     width = stride(own)
     places = max(own) // width
-    return width << (places.bit_length() + 1) // 2
+    return width << (places.bit_length() + (not few)) // 2
