@@ -121,6 +121,46 @@ def test_equal_values_are_the_worst_case_of_the_sine() -> None:
     assert result.precision_estimate() <= measured <= result.precision_estimate() + 0.5
 
 
+@pytest.mark.parametrize("slots", [32, 128])
+def test_an_arcsine_leaves_the_fifth_power(slots: int) -> None:
+    context = fhe.bootstrapping_context(2, slots, degree=DEGREE, arcsine=True, insecure=True)
+    bootstrapping, keys = fhe.Bootstrapping(context, slots, arcsine=True), context.keygen()
+    keys.add_bootstrapping(bootstrapping)
+    assert "sine and its arcsine" in bootstrapping.describe()
+    assert bootstrapping.bound == pytest.approx(made(slots)[0].bound, rel=2.0**-9)
+    for values in (disk(slots, slots), np.ones(slots), np.full(slots, 3.9)):
+        x = keys.encrypt(values, level=0)
+        result = bootstrapping(x)
+        measured = bits(keys.decrypt(result), values)
+        assert result.precision_estimate() <= measured
+    ones = bootstrapping(keys.encrypt(np.ones(slots), level=0))
+    assert bits(keys.decrypt(ones), np.ones(slots)) > made(slots)[0].precision + 3
+    with pytest.raises(LevelError, match="reserved"):
+        fhe.Bootstrapping(made(slots)[1].context, slots, arcsine=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_circuits_after_bootstrapping_stay_within_their_estimate(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    slots = int(draw.choice([4, 32, 128]))
+    bootstrapping, keys = made(slots)
+    values = disk(seed, slots) * draw.uniform(0.1, 1.0)
+    x = keys.encrypt(values, level=int(draw.integers(0, 2)))
+    if x.level:
+        x, values = x * x, values * values
+    weights = draw.normal(size=slots)
+    tiled = np.tile(weights, DEGREE // 2 // slots)
+    transform = fhe.LinearTransform(keys.context, {0: weights, slots // 2: weights[::-1]})
+    keys.add(transform.rotations)
+    result = bootstrapping(x).using(keys.evaluation)
+    product = result * result + tiled[:slots] * result
+    expected = values * values + weights * values
+    assert product.precision_estimate() <= bits(keys.decrypt(product), expected)
+    mapped = transform @ result
+    expected = weights * values + weights[::-1] * np.roll(values, -(slots // 2))
+    assert mapped.precision_estimate() <= bits(keys.decrypt(mapped), expected)
+
+
 def test_iterations_bootstrap_the_error_of_those_before() -> None:
     bootstrapping, keys = made(128, 2)
     values = disk(7, 128)

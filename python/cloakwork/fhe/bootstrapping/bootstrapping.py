@@ -39,8 +39,9 @@ from cloakwork.fhe.rns.layout import residues
 from cloakwork.fhe.rns.tables import frozen
 from cloakwork.lazy import public
 
-# The ratio of the modulus to the largest values: the sine is then off by 2^-9 of them.
-_RATIO_LOG2 = 6.0
+# The ratio of the modulus to the largest values: the sine is then off by 2^-9 of them, and so is
+# the arcsine of it.
+_RATIO_LOG2, _ARCSINE_RATIO_LOG2 = 6.0, 4.0
 # Primes and scales are this near to powers of two.
 _NEARLY = 1 + 2.0**-12
 # Other slots of a vector alone are to hold less than this, relative to the bound.
@@ -63,6 +64,8 @@ class Bootstrapping:
     iterations       1 to 3: each further one bootstraps the error of those before it, which about
                      doubles the bits of precision (Meta-BTS: Bae, Cheon, Cho, Kim and Kim, ePrint
                      2022/1167), and takes as long again, and one level in all
+    arcsine          take the arcsine of the sine, up to a fifth power: two levels more, and a first
+                     modulus of a smaller ratio to the scale, which gives more precision
     compact          keep diagonals as coefficients: a twentieth of the memory, but slower
 
     Values must be within `bound`; the error by the sine is up to 6.6 |value|^3 over the square of
@@ -81,6 +84,7 @@ class Bootstrapping:
         coeffs_to_slots: int = 3,
         slots_to_coeffs: int = 3,
         iterations: int = 1,
+        arcsine: bool = False,
         compact: bool = False,
     ) -> None:
         _check_context(context)
@@ -93,7 +97,7 @@ class Bootstrapping:
         fresh = context.parameters.fresh_level
         if iterations > 1 and fresh == 0:
             raise LevelError("bootstrapping", "a level for iterations", 0, "take more moduli")
-        self._plan = Plan(context, self.slots, to_slots, to_values)
+        self._plan = Plan(context, self.slots, to_slots, to_values, bool(arcsine))
         self._to_slots = self._transforms(self._plan.maps_to_slots(), compact)
         self._to_values = self._transforms(self._plan.maps_to_values(), compact)
         self._units: dict[int, Tensor] = {}
@@ -123,7 +127,8 @@ class Bootstrapping:
     @property
     def bound(self) -> float:
         """The largest |value| of operands: 4 if the first modulus is 2^8 times the scale."""
-        return float(self._plan.ratio / 2.0**_RATIO_LOG2 * _NEARLY)
+        least = _ARCSINE_RATIO_LOG2 if self._plan.arcsine else _RATIO_LOG2
+        return float(self._plan.ratio / 2.0**least * _NEARLY)
 
     @property
     def rotations(self) -> list[int]:
@@ -184,12 +189,13 @@ class Bootstrapping:
             " + ".join(str(each.diagonals) for each in own)
             for own in (self._to_slots, self._to_values)
         )
+        after = " and its arcsine" if plan.arcsine else ""
         times = "" if self.iterations == 1 else f", {self.iterations} iterations"
         lines = [
             f"bootstrapping of {self.slots} slots{times}: level 0 to {self.level_out}, "
             f"{self.precision:.1f} bits for values up to {min(self.bound, 1.0):.3g}",
-            f"levels: {len(self._to_slots)} to slots, {sine.depth} for the sine, "
-            f"{len(self._to_values)} back; from level {plan.top}",
+            f"levels: {len(self._to_slots)} to slots, {plan.before_sine - plan.after_sine} for the "
+            f"sine{after}, {len(self._to_values)} back; from level {plan.top}",
             f"maps: {to_slots} diagonals to slots, {to_values} back; "
             f"{len(self.rotations)} rotations with keys",
             f"sine: within {sine.width} periods, degree {sine.polynomial.degree}, "
@@ -331,7 +337,7 @@ class Bootstrapping:
         own = divided(own)
         error = argument_error(self.context.parameters.degree, 0.0)
         known = replace(own, bound=Bound.real(-1.0, 1.0), **own._erring(SlotError.even(error)))
-        return self._plan.sine(known, self._plan.sine_scale)
+        return self._plan.reduced(known)
 
     def _times_unit(self, own: CkksCiphertext) -> CkksCiphertext:
         """All slots times i: the polynomial times X^(N / 2), without a level."""

@@ -7,6 +7,7 @@ from math import ceil, floor, log2, prod
 from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bootstrapping.plan import checked_maps, checked_slots, sine_for
+from cloakwork.fhe.bootstrapping.sine import ARCSINE_DEPTH
 from cloakwork.fhe.chain import Picker, chain_primes, special_primes
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.estimates.bounds import Stated
@@ -27,10 +28,11 @@ def bootstrapping_context(  # noqa: PLR0913 (a scheme has what it has)
     *,
     degree: int = 2**16,
     scale_bits: int = 40,
-    ratio_bits: int = 8,
+    ratio_bits: int | None = None,
     sine_bits: int = _SIZE,
     coeffs_to_slots: int = 3,
     slots_to_coeffs: int = 3,
+    arcsine: bool = False,
     special: int | None = None,
     security: int = 128,
     insecure: bool = False,
@@ -41,14 +43,15 @@ def bootstrapping_context(  # noqa: PLR0913 (a scheme has what it has)
     levels           products in a row between bootstrappings; Meta-BTS takes one of them
     slots            those of `fhe.Bootstrapping`, by default degree / 2
     scale_bits       of the moduli that products consume
-    ratio_bits       by which the first modulus is longer: values may be up to 2^(ratio_bits - 6).
+    ratio_bits       by which the first modulus is longer, by default 8: values may be up to
+                     2^(ratio_bits - 6); with an arcsine 6, and up to 2^(ratio_bits - 4).
                      Each bit more takes one from the precision of small values, and gives two to
                      the worst case of large ones
     sine_bits        of the moduli above them: up to 50 are the fastest; 60 give 10 bits more of
                      precision where the scale allows it
     special          special moduli, by default as many as the security leaves, up to a third of
                      the chain
-    coeffs_to_slots, slots_to_coeffs   as for `fhe.Bootstrapping`
+    coeffs_to_slots, slots_to_coeffs, arcsine   as for `fhe.Bootstrapping`
 
     Raises ParamError if that many levels leave no room for a special modulus.
 
@@ -60,6 +63,7 @@ def bootstrapping_context(  # noqa: PLR0913 (a scheme has what it has)
     check_degree(degree)
     held = checked_slots(slots, degree // 2)
     asked = asked_security(security, insecure)
+    ratio_bits = (6 if arcsine else 8) if ratio_bits is None else ratio_bits
     for name, given, low, high in (
         ("levels", levels, 1, 60),
         ("scale_bits", scale_bits, 20, 52),
@@ -68,7 +72,7 @@ def bootstrapping_context(  # noqa: PLR0913 (a scheme has what it has)
     ):
         if not low <= whole_number(name, given, f"{low} to {high}") <= high:
             raise ParamError(name, given, f"{low} to {high}")
-    depth = sine_for(degree, held, sine_bits).depth
+    depth = sine_for(degree, held, sine_bits).depth + ARCSINE_DEPTH * bool(arcsine)
     depth += checked_maps(held, "coeffs_to_slots", coeffs_to_slots)
     depth += checked_maps(held, "slots_to_coeffs", slots_to_coeffs)
     scale = 2.0**scale_bits

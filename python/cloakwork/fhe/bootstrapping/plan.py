@@ -16,8 +16,15 @@ from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bootstrapping import factors
 from cloakwork.fhe.bootstrapping.factors import Diagonals
 from cloakwork.fhe.bootstrapping.precision import Errors, sine_error
-from cloakwork.fhe.bootstrapping.sine import Sine, sine, width_of
-from cloakwork.fhe.ckks import CkksContext
+from cloakwork.fhe.bootstrapping.sine import (
+    ARCSINE_DEPTH,
+    Sine,
+    arcsine,
+    before_arcsine,
+    sine,
+    width_of,
+)
+from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.keys.encapsulation import WEIGHT
 from cloakwork.once import once
 
@@ -47,15 +54,18 @@ class Plan:
 
     slots        n
     to_slots     the number of maps from coefficients to slots; to_values: of maps back
+    arcsine      whether an arcsine follows the sine
     """
 
-    def __init__(self, context: CkksContext, slots: int, to_slots: int, to_values: int) -> None:
-        self.context, self.slots = context, slots
+    def __init__(
+        self, context: CkksContext, slots: int, to_slots: int, to_values: int, arcsine: bool
+    ) -> None:
+        self.context, self.slots, self.arcsine = context, slots, arcsine
         parameters = context.parameters
         self.low = parameters.fresh_level
         self.sine = sine_for(parameters.degree, slots, log2(parameters.moduli[-1]))
         self.after_sine = self.low + to_values
-        self.before_sine = self.after_sine + self.sine.depth
+        self.before_sine = self.after_sine + self.sine.depth + ARCSINE_DEPTH * arcsine
         self.top = self.before_sine + to_slots
         if self.top > parameters.level:
             raise LevelError(
@@ -75,6 +85,14 @@ class Plan:
             last = self.steps_to_values[-1]
             small = replace(last, diagonals=last.diagonals / (self.copies // 2))
             self.steps_to_values[-1] = small
+
+    def reduced(self, x: CkksCiphertext) -> CkksCiphertext:
+        """2 pi t / q_0 modulo 2 pi of t / (K q_0) in [-1, 1], as far as the sine is that."""
+        if not self.arcsine:
+            return self.sine(x, self.sine_scale)
+        low = self.after_sine + 1
+        moduli = self.context.parameters.moduli[low : low + ARCSINE_DEPTH]
+        return arcsine(self.sine(x, before_arcsine(self.sine_scale, moduli)))
 
     @property
     def copies(self) -> int:
@@ -143,7 +161,9 @@ class Plan:
         )
         argument = self.steps_to_slots[-1].result
         parameters = self.context.parameters
-        return Errors(parameters, self.slots, self.ratio, self.sine, argument, maps, self.copies)
+        return Errors(
+            parameters, self.slots, self.ratio, self.sine, argument, maps, self.copies, self.arcsine
+        )
 
 
 def checked_slots(slots: int | None, most: int) -> int:

@@ -6,8 +6,9 @@ Every division rounds by about R = sqrt(N / 12 (1 + 2 N / 3)) in each slot, besi
   times in the coefficient itself, and sqrt(2 n) coefficients add up in a slot;
 - the sine's own roundings, several times as much: by the factors below, which are measured;
 - each map to slots, by its share of the factor q_0 / 2 pi and the growth of the maps after it;
-- the cube of the sine: at most (2 pi)^2 / 6 |c|^3 / q_0^2 of a coefficient c.  As the sum of |c|^2
-  is at most the mean square of slots, the same holds for b^3, b the bound of the values.
+- the cube of the sine, at most (2 pi)^2 / 6 |c|^3 / q_0^2 of a coefficient c, or the fifth power
+  after an arcsine, 3 (2 pi)^4 / 40 |c|^5 / q_0^4.  As the sum of |c|^2 is at most the mean square
+  of slots, the same holds for b^3 and b^5, b the bound of the values.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ class Errors:
     ratio     q_0 over the scale of its operands
     sine      the sine, and the scale of its argument
     maps      the scale after each map to slots, and log2 of the growth of errors by those after it
+    arcsine   whether an arcsine follows the sine
     copies    times that the values repeat: before the last division errors are those of the mean
     """
 
@@ -53,6 +55,7 @@ class Errors:
     argument: float
     maps: tuple[tuple[float, float], ...]
     copies: int
+    arcsine: bool
 
     @property
     def random(self) -> float:
@@ -71,11 +74,15 @@ class Errors:
 
     def systematic(self, bound: float) -> float:
         """log2 of a bound on the error by the sine, for values up to 2^bound."""
-        cube = log2((2 * pi) ** 2 / 6) + 3 * bound - 2 * log2(self.ratio)
+        power = log2((2 * pi) ** 2 / 6) + 3 * bound - 2 * log2(self.ratio)
+        if self.arcsine:
+            # The seventh power adds at most 0.6 times the square of the angle to the fifth.
+            more = log2(1 + 0.6 * (2 * pi * 2**bound / self.ratio) ** 2)
+            power = log2(3 * (2 * pi) ** 4 / 40) + 5 * bound - 4 * log2(self.ratio) + more
         # Errors of the interpolation have no common sign, but one function makes them all.
         curve = log2(self.sine.error) + log2(self.ratio / (2 * pi)) + log2(2 * self.slots)
         curve = min(curve, log2(self.sine.error * self.ratio) + log2(2 * self.slots) / 2 + 2.0)
-        return total(cube, curve)
+        return total(power, curve)
 
     def added_to(self, error: SlotError, scale: float, bound: float) -> SlotError:
         """The error of a result at a scale, from that of the operand at this scale."""

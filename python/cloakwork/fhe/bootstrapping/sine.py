@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import comb, factorial, log2, pi, sqrt
+from math import comb, factorial, log2, pi, prod, sqrt
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from cloakwork.fhe.circuits.powers import Accumulator, CkksSums, add_constant, d
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.estimates.bounds import Bound
 
+# The levels of `arcsine`.
+ARCSINE_DEPTH = 2
 # The chance, as a power of two, that any coefficient leaves the interval of the sine.
 FAILURE_LOG2 = -40.0
 _DOUBLINGS = range(6)
@@ -106,6 +108,19 @@ def doubled(own: CkksCiphertext) -> CkksCiphertext:
     sums = Accumulator(square.scale, square)
     found = add_constant(sums.put_into(square), -1.0)
     return divided(_bounded(found), precise=True)
+
+
+def arcsine(own: CkksCiphertext) -> CkksCiphertext:
+    """The arcsine up to 3 y^5 / 40, y + y^3 / 6, in two levels."""
+    square = product(own, own)
+    square = square._with(square.data, scale=6 * square.scale)
+    factor = divided(add_constant(square, 1.0), precise=True)
+    return divided(product(own._cut(factor.level), factor), precise=True)
+
+
+def before_arcsine(scale: float, moduli: tuple[int, ...]) -> float:
+    """The scale of y with which `arcsine` ends at one, by the two moduli that it divides by."""
+    return float((scale * prod(moduli) / 6) ** (1 / 3))
 
 
 def _bounded(own: CkksCiphertext) -> CkksCiphertext:
