@@ -164,7 +164,7 @@ def fhe() -> None:
 
 
 def bootstrapping() -> None:
-    """CKKS bootstrapping at 2^16: time, precision and the server's memory; takes 10 GB."""
+    """CKKS bootstrapping at 2^16: time, precision and the server's memory, of 5 GB."""
     subprocess.run([sys.executable, str(ROOT / "benches" / "bootstrapping.py")], check=True)
 
 
