@@ -18,6 +18,8 @@ from cloakwork.fhe.security import asked_security, modulus_log2_limit
 # Primes below 2^50 are the fastest; those of the sine are of this size for its precision.
 _SIZE = 50
 _LARGEST = 60
+# Slots whose roundings leave a bit for a longer first modulus.
+_FEW_SLOTS = 1 << 12
 # More digits than this make keys too large, fewer are no faster.
 _LEAST_DIGITS = 3
 
@@ -43,8 +45,9 @@ def bootstrapping_context(  # noqa: PLR0913 (a scheme has what it has)
     levels           products in a row between bootstrappings; Meta-BTS takes one of them
     slots            those of `fhe.Bootstrapping`, by default degree / 2
     scale_bits       of the moduli that products consume
-    ratio_bits       by which the first modulus is longer, by default 8: values may be up to
-                     2^(ratio_bits - 6); with an arcsine 6, and up to 2^(ratio_bits - 4).
+    ratio_bits       by which the first modulus is longer: values may be up to 2^(ratio_bits - 6).
+                     By default 8, or 9 for up to 4,096 slots; with an arcsine 6, and values up to
+                     2^(ratio_bits - 4).
                      Each bit more takes one from the precision of small values, and gives two to
                      the worst case of large ones
     sine_bits        of the moduli above them: up to 50 are the fastest; 60 give 10 bits more of
@@ -63,7 +66,7 @@ def bootstrapping_context(  # noqa: PLR0913 (a scheme has what it has)
     check_degree(degree)
     held = checked_slots(slots, degree // 2)
     asked = asked_security(security, insecure)
-    ratio_bits = (6 if arcsine else 8) if ratio_bits is None else ratio_bits
+    ratio_bits = _ratio_bits(held, arcsine) if ratio_bits is None else ratio_bits
     for name, given, low, high in (
         ("levels", levels, 1, 60),
         ("scale_bits", scale_bits, 20, 52),
@@ -97,6 +100,16 @@ def bootstrapping_context(  # noqa: PLR0913 (a scheme has what it has)
         ),
         bound=bound,
     )
+
+
+def _ratio_bits(slots: int, arcsine: bool) -> int:
+    """The ratio that lets the worst slot of random values, and of equal ones, keep 15 bits.
+
+    For many slots at 2^16 only an arcsine does.
+    """
+    if arcsine:
+        return 6
+    return 9 if slots <= _FEW_SLOTS else 8
 
 
 def _special_count(
