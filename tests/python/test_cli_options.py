@@ -346,6 +346,7 @@ COMPILE = "compile m.onnx --data x.npy -o n.cwk"
 def compiles(option: str, **value: Any) -> tuple[Any, str, str, object]:
     """A row of compile: its options go to `fhe.compile` together."""
     given = {"optimize": "latency", "precision": None, "margin": 0.25, "degree": None}
+    given["bootstrap"] = "auto"
     return compiling, "compile_file", f"{COMPILE} {option}", given | value
 
 
@@ -430,6 +431,7 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("compile", "--precision"): compiles("--precision 0.5", precision=0.5),
     ("compile", "--margin"): compiles("--margin 0.5", margin=0.5),
     ("compile", "--degree"): compiles("--degree 8192", degree=8192),
+    ("compile", "--bootstrap"): compiles("--bootstrap", bootstrap=True),
     ("compile", "--json"): (json, "dumps", f"{COMPILE} --json", 2),
     ("decrypt", "--samples"): (models, "decrypt_file", "decrypt keys y.ct --samples 3", 3),
     ("keygen", "--out"): (models, "make_keys", "keygen m.cwk -o new", Path("new")),

@@ -48,6 +48,13 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
     degree: Annotated[
         int | None, typer.Option(help="Of the ring; by default the least that is exact enough.")
     ] = None,
+    bootstrap: Annotated[
+        bool | None,
+        typer.Option(
+            "--bootstrap/--no-bootstrap",
+            help="Always or never; by default where a model is deeper than any modulus chain.",
+        ),
+    ] = None,
     device: Annotated[
         str | None,
         typer.Option("--for", help="In exactly the ops of a device: its name, or its library."),
@@ -56,7 +63,13 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
 ) -> None:
     """Compile a model: packing, parameters, keys and approximations are found and reported."""
     with in_words(context.obj):
-        options = {"optimize": optimize, "precision": precision, "margin": margin, "degree": degree}
+        options = {
+            "optimize": optimize,
+            "precision": precision,
+            "margin": margin,
+            "degree": degree,
+            "bootstrap": "auto" if bootstrap is None else bootstrap,
+        }
         made = compile_file(model, data, out, device, options)
         print(json.dumps(made.report_json, indent=2) if as_json else made.describe())
 

@@ -49,11 +49,18 @@ class Client:
 
     def keygen(self) -> Keys:
         """Fresh keys for this model: a secret, and the evaluation keys that it needs."""
-        own = self.description
-        self._keys = self.context.keygen(
-            rotations=own.rotations, conjugation=False, relinearization=own.relinearization
-        )
-        return self._keys
+        own, levels = self.description, self.description.levels
+        if levels is None:
+            self._keys = self.context.keygen(
+                rotations=own.rotations, conjugation=False, relinearization=own.relinearization
+            )
+            return self._keys
+        keys = self.context.keygen(levels.rotations, conjugation=False, relinearization=False)
+        keys.add(conjugation=True, level=levels.conjugation)
+        keys.add(relinearization=True, level=levels.products)
+        keys.add_encapsulation(levels.raising)
+        self._keys = keys
+        return keys
 
     def use(self, keys: Keys) -> Self:
         """Use these keys; KeyMismatchError for keys of other parameters."""

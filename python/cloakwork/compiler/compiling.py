@@ -15,12 +15,13 @@ from cloakwork.compiler.approximation.approximate import approximate
 from cloakwork.compiler.approximation.options import ApproximationOptions
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.costs import MEASURED, Ring, Work
+from cloakwork.compiler.deep import Deep, deepened
 from cloakwork.compiler.description import Description
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing import from_model
 from cloakwork.compiler.layouts import Grid, Layout
 from cloakwork.compiler.lowering.affine import Candidates
-from cloakwork.compiler.lowering.emission import Emitter, Ranges
+from cloakwork.compiler.lowering.emission import Emitter, Ranges, Refreshes
 from cloakwork.compiler.lowering.folding import folded, joined
 from cloakwork.compiler.lowering.planning import GraphPlan, Planner
 from cloakwork.compiler.lowering.throughput import BatchEmitter, BatchPlan
@@ -31,8 +32,10 @@ from cloakwork.compiler.report import Alternative, CompileReport, NodeCost
 from cloakwork.compiler.trials import Trial, tried
 from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
+from cloakwork.fhe.bootstrapping.context import bootstrapping_parameters
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.operands import is_number
+from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.schemes import ckks
 from cloakwork.fhe.security import asked_security, secure_degrees
 from cloakwork.fhe.sizing import Sizes
@@ -53,6 +56,8 @@ _SPARE_BITS, _WORTH = 2, 0.75
 _NOMINAL_DEGREE = 1 << 14
 # The least width of a range, relative to the widest of the value.
 _LEAST_WIDTH = 0.1
+# The levels between bootstrappings for which layouts are compared.
+_NOMINAL_LEVELS = 8
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class Options:
     margin: float
     precision: float | None
     bounds: Mapping[str, tuple[float, float]]
+    bootstrap: Literal["auto"] | bool = "auto"
 
     @classmethod
     def checked(cls, scheme: str, mode: str, limits: Limits, **rest: Any) -> Options:
@@ -77,7 +83,12 @@ class Options:
             raise ParamError("margin", margin, "a number from 0 to 10")
         if precision is not None and not (is_number(precision) and precision > 0):
             raise ParamError("precision", precision, "the largest error of an output, above 0")
-        return cls(mode, limits, float(margin), precision, rest["bounds"])
+        bootstrap = rest["bootstrap"]
+        if bootstrap != "auto" and not isinstance(bootstrap, bool):
+            raise ParamError("bootstrap", repr(bootstrap), '"auto", True or False')
+        if bootstrap is True and mode == "throughput":
+            raise ParamError("bootstrap", True, '"latency" or "memory" to optimize with it')
+        return cls(mode, limits, float(margin), precision, rest["bounds"], bootstrap)
 
 
 def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
@@ -94,6 +105,7 @@ def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
         margin=given["margin"],
         precision=given["precision"],
         bounds=_bounds(graph, given["bounds"]),
+        bootstrap=given["bootstrap"],
     )
     return _Compiler(graph, values, own).model()
 
@@ -124,11 +136,12 @@ def _bounds(graph: Graph, bounds: Any) -> dict[str, tuple[float, float]]:
 
 
 class _Layouts(NamedTuple):
-    """A plan for one degree."""
+    """A plan for one degree; `deep` with bootstrapping."""
 
     mode: Mode
     plan: GraphPlan | BatchPlan
     sizes: Sizes
+    deep: Deep | None = None
 
     def ring(self, used: int) -> Ring:
         """After so many levels are used up."""
@@ -137,11 +150,15 @@ class _Layouts(NamedTuple):
     @property
     def seconds(self) -> float:
         """The estimated time of a run."""
+        if self.deep is not None:
+            return self.deep.seconds
         return sum(node.seconds for node in self.nodes)
 
     @property
     def nodes(self) -> tuple[NodeCost, ...]:
         """The estimated cost of each step."""
+        if self.deep is not None:
+            return tuple(self.deep.costs())
         return tuple(self.plan.costs(MEASURED, self.ring))
 
 
@@ -163,6 +180,24 @@ def is_cheaper(first: Affine, second: Affine, both: Affine) -> bool:
     two, _ = Candidates(second, {first.output: one.layout}, slots, price).best()
     whole, _ = Candidates(both, {name: layout}, slots, price).best()
     return price(whole.work) <= price(one.work) + price(two.work)
+
+
+def sizes_of(parameters: Parameters) -> Sizes:
+    """The sizes of given parameters."""
+    moduli, special = (
+        tuple(modulus.bit_length() for modulus in own)
+        for own in (parameters.moduli, parameters.special)
+    )
+    return Sizes(parameters.degree, moduli, special, round(log2(parameters.scale)))
+
+
+def _too_deep(refusal: Exception, mode: Mode) -> Exception:
+    """What refuses a model for which no chain is long enough."""
+    if mode == "throughput" and isinstance(refusal, ParamError):
+        refusal.add_note('bootstrapping is there for optimize="latency" and "memory"')
+    if isinstance(refusal, StopIteration):
+        return ParamError("depth", "more levels than any chain has", "bootstrap=True")
+    return refusal
 
 
 def ring_of(sizes: Sizes, used: int) -> Ring:
@@ -230,18 +265,71 @@ class _Compiler:
         return low - more, high + more
 
     def model(self) -> CompiledModel:
-        """The first degree and the cheapest scale whose measured error is small enough."""
-        wanted, pilot = self._tolerances(), None
-        for layouts in self._by_time(self._candidates(self.options.mode)):
+        """The first degree and the cheapest scale whose measured error is small enough.
+
+        With bootstrapping where that is asked for, or where no chain has as many levels.
+        """
+        wanted, mode = self._tolerances(), self.options.mode
+        if self.options.bootstrap is True:
+            return self._model(self._tried_deep(self._deepest(), wanted))
+        found = self._candidates(mode)
+        try:
+            first = next(found)
+        except (ParamError, StopIteration) as refusal:
+            if self.options.bootstrap is False or mode == "throughput":
+                raise _too_deep(refusal, mode) from refusal
+            try:
+                deep = self._deepest()
+            except ParamError as other:
+                refusal.add_note(f"with bootstrapping: {other}")
+                raise refusal from other
+            return self._model(self._tried_deep(deep, wanted))
+        return self._model(self._precise(chain([first], found), wanted))
+
+    def _precise(self, found: Iterator[_Layouts], wanted: Mapping[str, float]) -> _Tried:
+        pilot = None
+        for layouts in self._by_time(found):
             pilot = self._tried(layouts)
             if pilot.excess(wanted) <= 0:
-                found = self._cheaper(pilot, wanted)
-                return self._model(found)
+                return self._cheaper(pilot, wanted)
         assert pilot is not None
+        raise self._imprecise(pilot, wanted)
+
+    @staticmethod
+    def _imprecise(pilot: _Tried, wanted: Mapping[str, float]) -> ParamError:
         got = {name: f"{error:.2g}" for name, error in pilot.stated.items()}
         allowed = f"at most {wanted}: accept a larger error, or a larger degree"
         degree = pilot.layouts.sizes.degree
-        raise ParamError("precision", f"errors of {got} at degree {degree}", allowed)
+        return ParamError("precision", f"errors of {got} at degree {degree}", allowed)
+
+    def _tried_deep(self, layouts: _Layouts, wanted: Mapping[str, float]) -> _Tried:
+        tried = self._tried(layouts)
+        if tried.excess(wanted) > 0:
+            raise self._imprecise(tried, wanted)
+        return tried
+
+    def _deepest(self) -> _Layouts:
+        """With bootstrapping, at the least degree that has room for it."""
+        refusal: ParamError | None = None
+        for degree in self.options.limits.degrees:
+            try:
+                return self._deep(degree)
+            except ParamError as error:
+                refusal = error
+        assert refusal is not None
+        raise refusal
+
+    def _deep(self, degree: int) -> _Layouts:
+        mode, security = self.options.mode, self.options.limits.security
+        nominal = bootstrapping_parameters(_NOMINAL_LEVELS, degree=degree, security=security)
+        ring, bytes_alone = Ring.of(nominal, _NOMINAL_LEVELS // 2), mode == "memory"
+
+        def price(work: Work, used: int) -> float:
+            return ring.bytes_of(work) if bytes_alone else MEASURED.seconds(work, ring)
+
+        plan = Planner(self.graph, degree // 2, price).plan()
+        deep = deepened(plan, self.ranges, self.options.limits)
+        return _Layouts(mode, plan, sizes_of(deep.parameters), deep)
 
     @staticmethod
     def _by_time(found: Iterator[_Layouts]) -> Iterator[_Layouts]:
@@ -255,7 +343,7 @@ class _Compiler:
 
     def _cheaper(self, pilot: _Tried, wanted: Mapping[str, float]) -> _Tried:
         """With the scale for which key switches are cheapest, if the error stays small enough."""
-        mode, plan, sizes = pilot.layouts
+        mode, plan, sizes, _ = pilot.layouts
         least = sizes.scale + ceil(pilot.excess(wanted)) + _SPARE_BITS
         security = self.options.limits.security
         room = room_of(self.ranges, self.graph.outputs)
@@ -269,7 +357,8 @@ class _Compiler:
         return tried if tried.excess(wanted) <= 0 else pilot
 
     def _tried(self, layouts: _Layouts) -> _Tried:
-        context = self._context(layouts.sizes)
+        deep = layouts.deep
+        context = self._context(layouts.sizes) if deep is None else deep.context
         emitter = self._emitter(layouts, context)
         described = self._description(layouts, {}, {})
         program, trial = tried(emitter, described, context, (self.sample, self.expected))
@@ -278,6 +367,11 @@ class _Compiler:
     def _emitter(self, layouts: _Layouts, context: CkksContext) -> Emitter | BatchEmitter:
         if isinstance(layouts.plan, BatchPlan):
             return BatchEmitter(layouts.plan, context, self.ranges)
+        if layouts.deep is not None:
+            deep = layouts.deep
+            refreshes = Refreshes(deep.placing, deep.bootstrapping)
+            compact = deep.compact_weights or layouts.mode == "memory"
+            return Emitter(layouts.plan, context, self.ranges, compact=compact, refreshes=refreshes)
         return Emitter(layouts.plan, context, self.ranges, compact=layouts.mode == "memory")
 
     def _context(self, sizes: Sizes) -> CkksContext:
@@ -350,6 +444,7 @@ class _Compiler:
             layouts.plan.needs_relinearization,
             self.graph.client_tail,
             report,
+            None if layouts.deep is None else layouts.deep.key_levels,
         )
 
     def _port(self, plan: GraphPlan | BatchPlan, name: str, error: float) -> Port:
@@ -361,7 +456,7 @@ class _Compiler:
 
     def _report(self, layouts: _Layouts, context: CkksContext, trial: Trial) -> CompileReport:
         others = (mode for mode in MODES if mode != self.options.mode)
-        alternatives = [self._alternative(next(self._candidates(mode), None)) for mode in others]
+        alternatives = [self._alternative(self._first(mode)) for mode in others]
         chosen = self._alternative(layouts)
         assert chosen is not None
         return CompileReport(
@@ -377,15 +472,24 @@ class _Compiler:
             trial_inputs=trial.count,
             trial_seconds=trial.seconds,
             cost_factor=MEASURED.error,
+            bootstrapping="" if layouts.deep is None else layouts.deep.describe(),
         )
+
+    def _first(self, mode: Mode) -> _Layouts | None:
+        """The first plan without bootstrapping; None if there is none."""
+        try:
+            return next(self._candidates(mode), None)
+        except ParamError:
+            return None
 
     def _alternative(self, layouts: _Layouts | None) -> Alternative | None:
         """What a way of layout would cost; None where no parameters have room for it."""
         if layouts is None:
             return None
-        sizes, plan = layouts.sizes, layouts.plan
+        sizes, plan, deep = layouts.sizes, layouts.plan, layouts.deep
         whole = len(sizes.moduli) + len(sizes.special)
         keys = len(plan.rotations) + plan.needs_relinearization
+        key_bytes = keys * 2 * sizes.digits * whole * sizes.degree * 8
         batch = isinstance(plan, BatchPlan)
         counts = [
             node.size if isinstance(plan, BatchPlan) else plan.layout(node.output).count
@@ -397,8 +501,10 @@ class _Compiler:
             depth=plan.depth,
             inputs=sizes.degree // 2 if batch else 1,
             seconds=layouts.seconds,
-            rotations=len(plan.rotations),
-            key_bytes=keys * 2 * sizes.digits * whole * sizes.degree * 8,
-            constant_bytes=plan.constant_bytes(layouts.ring, compact=layouts.mode == "memory"),
+            rotations=len(plan.rotations if deep is None else deep.key_levels.rotations),
+            key_bytes=key_bytes if deep is None else deep.key_bytes,
+            constant_bytes=plan.constant_bytes(layouts.ring, compact=layouts.mode == "memory")
+            if deep is None
+            else deep.constant_bytes,
             ciphertext_bytes=sum(counts) * 2 * len(sizes.moduli) * sizes.degree * 8,
         )

@@ -18,12 +18,49 @@ from cloakwork.programs.notes import Member
 VERSION = 1
 
 
+@dataclass(frozen=True)
+class KeyLevels:
+    """The highest level at which each evaluation key is used; rotations by their steps.
+
+    products, conjugation   of the relinearization, and the conjugation
+    raising                 of the keys to a sparse secret and back
+    """
+
+    rotations: Mapping[int, int]
+    products: int
+    conjugation: int
+    raising: int
+
+    def to_json(self) -> dict[str, Any]:
+        """For the note."""
+        turns = [[step, level] for step, level in self.rotations.items()]
+        return {
+            "rotations": turns,
+            "products": self.products,
+            "conjugation": self.conjugation,
+            "raising": self.raising,
+        }
+
+    @classmethod
+    def read(cls, note: Member) -> KeyLevels:
+        """From a file; LoadError names the place of what is wrong."""
+        turns, *others = note.members("rotations", "products", "conjugation", "raising")
+        found: dict[int, int] = {}
+        for pair in turns.parts():
+            step, *level = (number.of(int) for number in pair.parts())
+            if len(level) != 1:
+                raise pair.wrong("a step and a level")
+            found[step] = level[0]
+        return cls(found, *(each.of(int) for each in others))
+
+
 @dataclass(frozen=True, eq=False)
 class Description:
     """The inputs and outputs, the keys and the client's last steps of a model.
 
     rotations         steps that need keys
     relinearization   whether products need one
+    levels            with bootstrapping: the highest level at which each key is used
     report            as JSON's types
     """
 
@@ -34,6 +71,7 @@ class Description:
     relinearization: bool
     tail: ClientTail
     report: Mapping[str, Any]
+    levels: KeyLevels | None = None
 
     def capacity(self, slots: int) -> int:
         """The samples that one run takes, at most."""
@@ -63,15 +101,17 @@ class Description:
                 "relinearization": self.relinearization,
                 "tail": self.tail.to_json(),
                 "report": dict(self.report),
+                "levels": None if self.levels is None else self.levels.to_json(),
             }
         )
 
     @classmethod
     def read(cls, note: Member) -> Description:
         """From a file; LoadError names the place of what is wrong."""
-        version, name, inputs, outputs, rotations, products, tail, report = note.members(
-            "version", "name", "inputs", "outputs", "rotations", "relinearization", "tail", "report"
-        )
+        version, name, inputs, outputs, rotations, products, tail, report, levels = note.members(
+            "version", "name", "inputs", "outputs", "rotations", "relinearization", "tail",
+            "report", "levels",
+        )  # fmt: skip
         if version.of(int) != VERSION:
             raise version.wrong(f"version {VERSION}")
         ports = [
@@ -93,6 +133,7 @@ class Description:
             products.of(bool),
             steps,
             report.of(dict),
+            None if levels.value is None else KeyLevels.read(levels),
         )
 
 

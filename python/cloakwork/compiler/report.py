@@ -41,7 +41,11 @@ class Alternative:
 
 @dataclass(frozen=True)
 class NodeCost:
-    """A node of the graph: the levels used before it, and its estimated cost."""
+    """A node of the graph: the levels used before it, and its estimated cost.
+
+    With bootstrapping, used_levels are those below the level of a fresh ciphertext, and refreshed
+    counts the ciphertexts that are bootstrapped just before it.
+    """
 
     name: str
     kind: str
@@ -50,6 +54,16 @@ class NodeCost:
     diagonals: int
     rotations: int
     seconds: float
+    refreshed: int = 0
+
+    def describe(self, width: int) -> str:
+        """One line."""
+        times = f", {self.refreshed} bootstrapped before" if self.refreshed else ""
+        return (
+            f"  {self.name.ljust(width)}  {self.kind:8} after {self.used_levels} levels, "
+            f"{self.diagonals} diagonals, {self.rotations} rotations, "
+            f"{_seconds(self.seconds)}{times}"
+        )
 
 
 @dataclass(frozen=True)
@@ -65,6 +79,7 @@ class CompileReport:
     error_bound       the largest error of an output for all inputs within their bounds, except with
                       a chance of about 2^-15; inf where the estimate leaves no precision
     cost_factor       by which the cost model may be off
+    bootstrapping     how often, of how many slots, and where; empty without it
     """
 
     name: str
@@ -79,6 +94,7 @@ class CompileReport:
     trial_inputs: int
     trial_seconds: float
     cost_factor: float
+    bootstrapping: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON's types; an infinite bound is null."""
@@ -103,11 +119,8 @@ class CompileReport:
         ]
         lines += [f"instead, {other.describe()}" for other in self.others]
         widest = max((len(node.name) for node in self.nodes), default=0)
-        lines += [
-            f"  {node.name.ljust(widest)}  {node.kind:8} after {node.used_levels} levels, "
-            f"{node.diagonals} diagonals, {node.rotations} rotations, {_seconds(node.seconds)}"
-            for node in self.nodes
-        ]
+        lines += [self.bootstrapping] if self.bootstrapping else []
+        lines += [node.describe(widest) for node in self.nodes]
         return "\n".join([*lines, *filter(None, [self.approximations, self.client])])
 
 

@@ -20,8 +20,8 @@ from cloakwork.programs.program import Program
 
 Values = Mapping[str, NDArray[np.float64]]
 
-# Runs of a program that takes one input.
-_RUNS = 4
+# Runs of a program that takes one input, at most; no more than the first if that took so long.
+_RUNS, _LONG_SECONDS = 4, 10.0
 # Rounding gives some messages more noise than others: the program admits this much more, in bits,
 # than the sample has.
 _MORE_NOISE = 0.5
@@ -56,7 +56,7 @@ def tried(
     available = len(next(iter(given.values())))
     runs, size = (min(_RUNS, available), 1) if capacity == 1 else (1, min(capacity, available))
     program, server = None, None
-    errors, bound, seconds = dict.fromkeys(expected, 0.0), 0.0, inf
+    errors, bound, seconds, count = dict.fromkeys(expected, 0.0), 0.0, inf, 0
     with client.keygen():
         for run in range(runs):
             rows = slice(run * size, (run + 1) * size)
@@ -71,8 +71,11 @@ def tried(
                 error = float(np.abs(values - expected[name][rows]).max())
                 errors[name] = max(errors[name], error)
             bound = max(bound, *(_bound(one) for one in result.values()))
+            count += size
+            if seconds > _LONG_SECONDS:
+                break
     assert program is not None
-    return program, Trial(errors, bound, seconds, runs * size)
+    return program, Trial(errors, bound, seconds, count)
 
 
 def _noisier(encrypted: Mapping[str, Ciphertext]) -> dict[str, CkksCiphertext]:

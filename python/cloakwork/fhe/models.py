@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from cloakwork.compiler.compiled import CompiledModel
@@ -20,6 +20,7 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     margin: float = 0.25,
     precision: float | None = None,
     bounds: Any = None,
+    bootstrap: bool | Literal["auto"] = "auto",
     insecure: bool = False,
 ) -> CompiledModel:
     """Compile a model to a program on encrypted inputs.
@@ -36,6 +37,8 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     margin     ranges of the sample are widened on both sides by this share of their width, 0 to 10
     precision  the largest error of an output, in its unit; by default 1 % of the largest output
     bounds     (low, high) of the inputs instead of the sample's, or by name
+    bootstrap  "auto": where a model is deeper than any modulus chain.  True: always.  False: never,
+               such a model is refused
 
     Raises ModelError for models and samples that it cannot take, ParamError for options, and where
     no parameters suffice.
@@ -52,6 +55,7 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
         margin=margin,
         precision=precision,
         bounds=bounds,
+        bootstrap=bootstrap,
         insecure=insecure,
     )
 

@@ -172,9 +172,16 @@ class _Approximating:
             for node in self.graph.inputs
         }
         possible, found = possible_ranges(self.graph, inputs), {}
-        for node in self.functions:
-            own = possible[node.input]
-            domain = domain_of(node, self.ranges[node.input], own, self.options.margin)
+        changed: set[str] = set()
+        for node in self.graph.nodes:
+            if changed.intersection(node.inputs):
+                changed.add(node.output)
+            if not isinstance(node, Function):
+                continue
+            changed.add(node.output)
+            own, margin = possible[node.input], self.options.margin
+            sample = self.ranges[node.input]
+            domain = domain_of(node, sample, own, margin, changed=node.input in changed)
             is_jump = node.kind in JUMPS
             bits = bits_of_jump(domain, arguments[node.output]) if is_jump else 0
             parameters = tuple(sorted(node.parameters.items()))

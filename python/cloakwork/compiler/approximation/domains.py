@@ -35,7 +35,11 @@ _ALIKE = 8.0
 # A domain around 0 becomes symmetric if its shorter side has at least this share of the longer.
 _NEARLY_SYMMETRIC = 0.5
 _BITS_MAX = 30
-_LEAST_SCALE, _LEAST_LENGTH = 1e-6, 2.0**-10
+# The least scale of an element, relative to the largest: of arguments that are exact, and of those
+# that earlier approximations change.  Where a sample has hardly any values, such as at the edges of
+# pictures, their errors are larger than the values.
+_LEAST_SCALE, _LEAST_CHANGED_SCALE = 1e-6, 0.25
+_LEAST_LENGTH = 2.0**-10
 # Functions that are not finite at 0.
 _SINGULAR = {"log", "reciprocal", "rsqrt"}
 # Values that stand for infinity in sums, and those above which a sum is unknown.
@@ -74,8 +78,12 @@ def widened(low: Floats, high: Floats, margin: float) -> Range:
     return low - more, high + more
 
 
-def domain_of(node: Function, sample: Range, possible: Range, margin: float) -> Domain:
+def domain_of(
+    node: Function, sample: Range, possible: Range, margin: float, *, changed: bool = False
+) -> Domain:
     """The domain of a function, from the ranges [size] of its arguments on a sample.
+
+    changed   whether its arguments depend on earlier functions, whose approximations change them
 
     ModelError where the function is not finite between arguments of the sample.
     """
@@ -90,7 +98,8 @@ def domain_of(node: Function, sample: Range, possible: Range, margin: float) -> 
     if node.kind in _SINGULAR:
         low, high = _beside_zero(node, sample, (low, high), margin)
     if node.kind in _HOMOGENEOUS and sizes.max() > _ALIKE * sizes.min():
-        scales = np.maximum(sizes, _LEAST_SCALE * sizes.max())
+        least = _LEAST_CHANGED_SCALE if changed else _LEAST_SCALE
+        scales = np.maximum(sizes, least * sizes.max())
         return Domain(*_shaped((low / scales).min(), (high / scales).max()), scales)
     return Domain(*_shaped(low.min(), high.max()))
 

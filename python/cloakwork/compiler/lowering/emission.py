@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork import _core
+from cloakwork import _core, ops
 from cloakwork.compiler.layouts import Layout
 from cloakwork.compiler.lowering.affine import AffinePlan, Term
-from cloakwork.compiler.lowering.planning import GraphPlan, Step
+from cloakwork.compiler.lowering.planning import GraphPlan, Step, shift_into
 from cloakwork.compiler.nodes import Affine, Evaluate, Input, Product
+from cloakwork.compiler.placing import Placing
+from cloakwork.fhe.bootstrapping import Bootstrapping
 from cloakwork.fhe.circuits.linear import LinearMap
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.encoding.plaintext import Plaintext
+from cloakwork.fhe.rns.layout import residues
 
 Floats = NDArray[np.float64]
 # The range of each element of a value, by its name: float64 [size] each.
@@ -23,6 +27,16 @@ Ranges = Mapping[str, tuple[Floats, Floats]]
 
 # A bound that says nothing about slots without an element.
 UNBOUNDED = 1e100
+# By how much slots without an element may be off the known number in them.
+_EMPTY = 2.0**-6
+
+
+@dataclass(frozen=True, eq=False)
+class Refreshes:
+    """Where values are bootstrapped, and how."""
+
+    placing: Placing
+    bootstrapping: Bootstrapping
 
 
 class Emitter:
@@ -30,22 +44,36 @@ class Emitter:
 
     A value of one ciphertext is a single one; of several, a batch.
 
-    compact   keep the diagonals as coefficients
+    compact     keep the diagonals as coefficients
+    refreshes   where to bootstrap, and the levels of values; None: no bootstrapping
     """
 
     def __init__(
-        self, plan: GraphPlan, context: CkksContext, ranges: Ranges, *, compact: bool = False
+        self,
+        plan: GraphPlan,
+        context: CkksContext,
+        ranges: Ranges,
+        *,
+        compact: bool = False,
+        refreshes: Refreshes | None = None,
     ) -> None:
         self.plan, self.context, self.ranges, self.compact = plan, context, ranges, compact
+        self.refreshes = refreshes
+        self._empty = plan.empty_values if refreshes is not None else {}
         self._last = {name: step for step in plan.steps for name in step.node.inputs}
 
     def __call__(self, given: Mapping[str, CkksCiphertext]) -> dict[str, CkksCiphertext]:
         """The outputs, rescaled."""
         values: dict[str, CkksCiphertext] = {}
         found: dict[str, CkksCiphertext] = {}
-        for step in self.plan.steps:
+        for place, step in enumerate(self.plan.steps):
             name = step.node.output
-            values[name] = self._value(step, values, given)
+            if self.refreshes is not None:
+                self._refresh(values, self.refreshes.placing.refreshed[place])
+                level = self.refreshes.placing.levels[place]
+                values[name] = self._value(step, _lowered(step, values, level), given)
+            else:
+                values[name] = self._value(step, values, given)
             if name in self.plan.outputs:
                 found[name] = values[name].rescale().relinearize()
             for read in set(step.node.inputs):
@@ -53,8 +81,21 @@ class Emitter:
                     values.pop(read, None)
         return {name: found[name] for name in self.plan.outputs}
 
+    def _refresh(self, values: dict[str, CkksCiphertext], names: tuple[str, ...]) -> None:
+        """Bootstrap values in place."""
+        assert self.refreshes is not None
+        bootstrap = self.refreshes.bootstrapping
+        for name in names:
+            own = values[name]._settled()
+            own = own.with_packing(bootstrap.packing)
+            if own.batch is None:
+                found = bootstrap(own)
+            else:
+                found = _joined(own, [bootstrap(one) for one in own])
+            values[name] = found.with_packing(self.context.whole)
+
     def _value(
-        self, step: Step, values: dict[str, CkksCiphertext], given: Mapping[str, CkksCiphertext]
+        self, step: Step, values: Mapping[str, CkksCiphertext], given: Mapping[str, CkksCiphertext]
     ) -> CkksCiphertext:
         node = step.node
         if isinstance(node, Input):
@@ -76,7 +117,11 @@ class Emitter:
         if name not in self.ranges:
             return found
         low, high = self.ranges[name]
-        edges = layout.place(low, -UNBOUNDED), layout.place(high, UNBOUNDED)
+        least, most = -UNBOUNDED, UNBOUNDED
+        if name in self._empty:
+            empty = self._empty[name]
+            least, most = empty - _EMPTY, empty + _EMPTY
+        edges = layout.place(low, least), layout.place(high, most)
         if found.batch is None:
             return found.with_bound(edges[0][0], edges[1][0])
         return found.with_bound(*edges)
@@ -86,10 +131,9 @@ class Emitter:
         if polynomial.basis != "chebyshev":
             return x
         low, high = polynomial.domain
-        own = x.rescale()
-        if not low <= 0.0 <= high:
-            nothing = np.zeros(layout.size)
-            own = self._plus(own, layout.place(nothing, (low + high) / 2))
+        own, shift = x.rescale(), shift_into(polynomial)
+        if shift:
+            own = self._plus(own, layout.place(np.zeros(layout.size), shift))
         # The ranges of a sample, of which the domain is an extension.
         return own.with_bound(low, high)
 
@@ -149,3 +193,23 @@ class Emitter:
         """Plus slots [ciphertexts, slots]."""
         values = slots[0] if x.batch is None else slots
         return x + self._encoded(values, x.level, x.scale)
+
+
+def _lowered(
+    step: Step, values: Mapping[str, CkksCiphertext], level: int
+) -> dict[str, CkksCiphertext]:
+    """The operands of a step, at the levels that its result's level needs."""
+    found = {}
+    for name, used in step.uses.items():
+        own = values[name]._settled()
+        found[name] = own.lower(level + used) if own.level > level + used else own
+    return found
+
+
+def _joined(batch: CkksCiphertext, parts: Sequence[CkksCiphertext]) -> CkksCiphertext:
+    """Ciphertexts of one level, of the values of a batch, as one; errors are those of the first."""
+    first = parts[0]
+    out = residues((len(parts), first.parts), first.basis.degree, first.basis.limbs)
+    for place, one in enumerate(parts):
+        ops.copy(one.data, out=out[place])
+    return first._with(out, bound=batch.bound)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -40,6 +41,16 @@ class Step:
         return self.depth - isinstance(self.node, Product)
 
     @property
+    def uses(self) -> dict[str, int]:
+        """The levels between each operand and the result."""
+        node = self.node
+        if self.affine is not None:
+            return {term.input: int(term.factor is None) for term in self.affine.terms}
+        if isinstance(node, Evaluate):
+            return {node.input: int(node.polynomial.depth)}
+        return dict.fromkeys(node.inputs, 1)
+
+    @property
     def work(self) -> Work:
         """What it costs, except what a polynomial costs at lower levels."""
         if self.affine is not None:
@@ -52,6 +63,17 @@ class Step:
             switches = self.node.polynomial.key_switches
             return Work(tensors=count * switches, plain_products=count * switches)
         return Work()
+
+    def constant_bytes(self, ring: Ring, *, compact: bool) -> int:
+        """Of the encoded weights: diagonals over all limbs, or their coefficients, and biases."""
+        if self.affine is None:
+            return 0
+        whole = 1 if compact else ring.limbs + ring.special
+        found = self.layout.count * max(ring.limbs - 1, 1) * ring.degree * 8
+        for term in self.affine.terms:
+            limbs = ring.limbs if term.is_slotwise else whole
+            found += term.diagonals * limbs * ring.degree * 8
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +105,22 @@ class GraphPlan:
         """Of a value."""
         return next(step.layout for step in self.steps if step.node.output == name)
 
+    @property
+    def empty_values(self) -> dict[str, float]:
+        """What the slots hold that have no element, by the value's name."""
+        found: dict[str, float] = {}
+        for step in self.steps:
+            node, value = step.node, 0.0
+            if step.affine is not None:
+                value = sum((t.factor or 0) * found[t.input] for t in step.affine.terms)
+            elif isinstance(node, Evaluate):
+                moved = found[node.input] + shift_into(node.polynomial)
+                value = float(node.polynomial(np.array([moved]))[0])
+            elif isinstance(node, Product):
+                value = found[node.a] * found[node.b]
+            found[node.output] = value
+        return found
+
     def costs(self, costs: Costs, ring: Callable[[int], Ring]) -> Iterator[NodeCost]:
         """The estimated cost of each step, given the ring after so many levels."""
         for step in self.steps:
@@ -99,17 +137,7 @@ class GraphPlan:
 
     def constant_bytes(self, ring: Callable[[int], Ring], *, compact: bool) -> int:
         """Of the encoded weights: diagonals over all limbs, or their coefficients, and biases."""
-        found = 0
-        for step in self.steps:
-            if step.affine is None:
-                continue
-            own = ring(step.used)
-            whole = 1 if compact else own.limbs + own.special
-            for term in step.affine.terms:
-                limbs = own.limbs if term.is_slotwise else whole
-                found += term.diagonals * limbs * own.degree * 8
-            found += step.layout.count * max(own.limbs - 1, 1) * own.degree * 8
-        return found
+        return sum(step.constant_bytes(ring(step.used), compact=compact) for step in self.steps)
 
 
 class Planner:
@@ -224,6 +252,13 @@ class Planner:
         made = Step(node, layout, self._depth(plan), plan)
         self.steps[name] = made
         return made
+
+
+def shift_into(polynomial: Any) -> float:
+    """What is added to slots without an element, to bring them into a polynomial's domain."""
+    low, high = polynomial.domain
+    inside = polynomial.basis != "chebyshev" or low <= 0.0 <= high
+    return 0.0 if inside else (low + high) / 2
 
 
 def _unexpected(node: Node) -> str:

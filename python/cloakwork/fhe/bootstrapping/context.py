@@ -63,9 +63,39 @@ def bootstrapping_context(  # noqa: PLR0913 (a scheme has what it has)
     >>> context.parameters.fresh_level, context.parameters.is_secure
     (10, True)
     """
+    parameters = bootstrapping_parameters(
+        levels,
+        slots,
+        degree=degree,
+        scale_bits=scale_bits,
+        ratio_bits=ratio_bits,
+        sine_bits=sine_bits,
+        coeffs_to_slots=coeffs_to_slots,
+        slots_to_coeffs=slots_to_coeffs,
+        arcsine=arcsine,
+        special=special,
+        security=asked_security(security, insecure),
+    )
+    return context_of(parameters, bound=bound)  # type: ignore[return-value]  # the scheme is CKKS
+
+
+def bootstrapping_parameters(  # noqa: PLR0913 (as above)
+    levels: int,
+    slots: int | None = None,
+    *,
+    degree: int = 2**16,
+    scale_bits: int = 40,
+    ratio_bits: int | None = None,
+    sine_bits: int = _SIZE,
+    coeffs_to_slots: int = 3,
+    slots_to_coeffs: int = 3,
+    arcsine: bool = False,
+    special: int | None = None,
+    security: int | None = 128,
+) -> Parameters:
+    """The parameters of `bootstrapping_context`; no security: without its check."""
     check_degree(degree)
     held = checked_slots(slots, degree // 2)
-    asked = asked_security(security, insecure)
     ratio_bits = _ratio_bits(held, arcsine) if ratio_bits is None else ratio_bits
     for name, given, low, high in (
         ("levels", levels, 1, 60),
@@ -84,21 +114,18 @@ def bootstrapping_context(  # noqa: PLR0913 (a scheme has what it has)
     upper = tuple(picker.prime(sine_bits) for _ in range(depth))
     lower = chain_primes(picker, [scale_bits] * levels, scale)
     chain = first + lower + upper
-    count = _special_count(degree, chain, special, asked)
-    return context_of(  # type: ignore[return-value]  # the scheme is CKKS
-        Parameters(
-            scheme="ckks",
-            degree=degree,
-            moduli=chain,
-            special=special_primes(picker, [_SIZE if sine_bits <= _SIZE else sine_bits] * count),
-            scale=scale,
-            plain_modulus=0,
-            digit_limbs=count,
-            gadget_base_log2=0,
-            security=asked,
-            reserved=depth,
-        ),
-        bound=bound,
+    count = _special_count(degree, chain, special, security)
+    return Parameters(
+        scheme="ckks",
+        degree=degree,
+        moduli=chain,
+        special=special_primes(picker, [_SIZE if sine_bits <= _SIZE else sine_bits] * count),
+        scale=scale,
+        plain_modulus=0,
+        digit_limbs=count,
+        gadget_base_log2=0,
+        security=security,
+        reserved=depth,
     )
 
 

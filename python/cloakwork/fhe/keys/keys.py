@@ -157,13 +157,20 @@ class Keys:
         needed = bootstrapping.key_levels
         self.add(bootstrapping.rotation_levels)
         self.add(conjugation=True, level=needed["conjugation"])
-        found = self.add(relinearization=True, level=needed["products"])
+        self.add(relinearization=True, level=needed["products"])
+        return self.add_encapsulation(needed["raising"])
+
+    def add_encapsulation(self, level: int) -> EvaluationKeys:
+        """Make keys to a fresh sparse secret and back, and add them to `evaluation`.
+
+        level   that to which a bootstrapping raises ciphertexts
+        """
+        level, found = self.context.level_of(level, "add_encapsulation"), self.evaluation
         held = found.encapsulation
-        if held is None or held.leave.level < needed["raising"]:
-            made = encapsulation(self.context.tables, self._whole(), needed["raising"])
-            found = replace(found, encapsulation=made)
-        self.evaluation = found
-        return found
+        if held is None or held.leave.level < level:
+            made = encapsulation(self.context.tables, self._whole(), level)
+            self.evaluation = replace(found, encapsulation=made)
+        return self.evaluation
 
     def adopt(self, evaluation: EvaluationKeys) -> EvaluationKeys:
         """Use evaluation keys from a file as `evaluation`; each is checked with the secret.
