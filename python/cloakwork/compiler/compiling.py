@@ -15,7 +15,7 @@ from cloakwork.compiler.approximation.approximate import approximate
 from cloakwork.compiler.approximation.options import ApproximationOptions
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.costs import MEASURED, Ring, Work
-from cloakwork.compiler.deep import Deep, deepened
+from cloakwork.compiler.deep import SCALES, Deep, deepened
 from cloakwork.compiler.description import Description
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing import from_model
@@ -231,6 +231,7 @@ class _Compiler:
     def __init__(self, graph: Graph, sample: dict[str, Floats], options: Options) -> None:
         self.sample, self.options, self.approximations = sample, options, ""
         self._plans: dict[tuple[Mode, int], GraphPlan] = {}
+        self._deep_plans: dict[int, GraphPlan] = {}
         self.graph = joined(folded(self._approximated(graph)), is_cheaper)
         self.ranges = self._ranges()
         self.expected = self.graph.run(sample)
@@ -302,33 +303,40 @@ class _Compiler:
         degree = pilot.layouts.sizes.degree
         return ParamError("precision", f"errors of {got} at degree {degree}", allowed)
 
-    def _tried_deep(self, layouts: _Layouts, wanted: Mapping[str, float]) -> _Tried:
-        tried = self._tried(layouts)
+    def _tried_deep(self, first: _Layouts, wanted: Mapping[str, float]) -> _Tried:
+        """With the first scale whose measured error is small enough."""
+        tried = self._tried(first)
+        for bits in SCALES[1:]:
+            if tried.excess(wanted) > 0:
+                tried = self._tried(self._deepest(bits))
         if tried.excess(wanted) > 0:
             raise self._imprecise(tried, wanted)
         return tried
 
-    def _deepest(self) -> _Layouts:
+    def _deepest(self, bits: int = SCALES[0]) -> _Layouts:
         """With bootstrapping, at the least degree that has room for it."""
         refusal: ParamError | None = None
         for degree in self.options.limits.degrees:
             try:
-                return self._deep(degree)
+                return self._deep(degree, bits)
             except ParamError as error:
                 refusal = error
         assert refusal is not None
         raise refusal
 
-    def _deep(self, degree: int) -> _Layouts:
+    def _deep(self, degree: int, bits: int) -> _Layouts:
         mode, security = self.options.mode, self.options.limits.security
-        nominal = bootstrapping_parameters(_NOMINAL_LEVELS, degree=degree, security=security)
-        ring, bytes_alone = Ring.of(nominal, _NOMINAL_LEVELS // 2), mode == "memory"
+        plan = self._deep_plans.get(degree)
+        if plan is None:
+            nominal = bootstrapping_parameters(_NOMINAL_LEVELS, degree=degree, security=security)
+            ring, bytes_alone = Ring.of(nominal, _NOMINAL_LEVELS // 2), mode == "memory"
 
-        def price(work: Work, used: int) -> float:
-            return ring.bytes_of(work) if bytes_alone else MEASURED.seconds(work, ring)
+            def price(work: Work, used: int) -> float:
+                return ring.bytes_of(work) if bytes_alone else MEASURED.seconds(work, ring)
 
-        plan = Planner(self.graph, degree // 2, price).plan()
-        deep = deepened(plan, self.ranges, self.options.limits)
+            plan = Planner(self.graph, degree // 2, price, chained=True).plan()
+            self._deep_plans[degree] = plan
+        deep = deepened(plan, self.ranges, self.options.limits, bits)
         return _Layouts(mode, plan, sizes_of(deep.parameters), deep)
 
     @staticmethod

@@ -27,7 +27,8 @@ from cloakwork.once import once
 
 # The levels that are tried between two bootstrappings.
 _LEVELS = range(3, 25)
-_SCALE_BITS = 40
+# Bits of scales, from cheap to exact.
+SCALES = (37, 40)
 # Bits between the values and the first modulus that are tried, and those that bootstrapping needs.
 _RATIOS, _BELOW = (8, 10, 12, 14), 6.0
 # Diagonals are kept as coefficients where they would take more bytes otherwise.
@@ -165,7 +166,7 @@ class Deep:
         )
 
 
-def deepened(plan: GraphPlan, ranges: Ranges, limits: Limits) -> Deep:
+def deepened(plan: GraphPlan, ranges: Ranges, limits: Limits, scale_bits: int) -> Deep:
     """The cheapest levels and places; ParamError where none suffice.
 
     The number of levels between two bootstrappings is tried from few to many: more of them need
@@ -186,7 +187,7 @@ def deepened(plan: GraphPlan, ranges: Ranges, limits: Limits) -> Deep:
                     levels,
                     slots,
                     degree=degree,
-                    scale_bits=_SCALE_BITS,
+                    scale_bits=scale_bits,
                     ratio_bits=ratio,
                     security=limits.security,
                 )

@@ -36,8 +36,7 @@ _ALIKE = 8.0
 _NEARLY_SYMMETRIC = 0.5
 _BITS_MAX = 30
 # The least scale of an element, relative to the largest: of arguments that are exact, and of those
-# that earlier approximations change.  Where a sample has hardly any values, such as at the edges of
-# pictures, their errors are larger than the values.
+# that earlier approximations change, whose errors may be larger than the values of some elements.
 _LEAST_SCALE, _LEAST_CHANGED_SCALE = 1e-6, 0.25
 _LEAST_LENGTH = 2.0**-10
 # Functions that are not finite at 0.
@@ -83,7 +82,8 @@ def domain_of(
 ) -> Domain:
     """The domain of a function, from the ranges [size] of its arguments on a sample.
 
-    changed   whether its arguments depend on earlier functions, whose approximations change them
+    changed   whether its arguments depend on earlier functions, whose approximations change them.
+              Pictures then have one scale: of so many elements, some leave domains of their own
 
     ModelError where the function is not finite between arguments of the sample.
     """
@@ -97,7 +97,8 @@ def domain_of(
         return Domain(-1.0, 1.0, scales)
     if node.kind in _SINGULAR:
         low, high = _beside_zero(node, sample, (low, high), margin)
-    if node.kind in _HOMOGENEOUS and sizes.max() > _ALIKE * sizes.min():
+    apart = not (changed and len(node.shape) > 1)
+    if apart and node.kind in _HOMOGENEOUS and sizes.max() > _ALIKE * sizes.min():
         least = _LEAST_CHANGED_SCALE if changed else _LEAST_SCALE
         scales = np.maximum(sizes, least * sizes.max())
         return Domain(*_shaped((low / scales).min(), (high / scales).max()), scales)

@@ -12,7 +12,7 @@ from cloakwork.compiler.costs import Work
 from cloakwork.compiler.layouts import Grid, Layout, power_above
 from cloakwork.compiler.lowering.covering import Blocks, Entries, aligned, swept
 from cloakwork.compiler.nodes import Affine
-from cloakwork.fhe.circuits.diagonals import MapSteps, map_steps_of
+from cloakwork.fhe.circuits.diagonals import MapSteps, jumps, map_steps_of
 
 # Integers by which a ciphertext is multiplied without a level.
 _SMALL_INTEGER = 1 << 10
@@ -21,6 +21,8 @@ _SWEPT_MAX = 1 << 12
 # Copies of an input that are tried: more make fewer diagonals, of more slots.
 _COPIES = (1, 2, 4, 8, 16, 32, 64, 128)
 _WIDTHS_MAX = 1 << 12
+# What a key is worth, in giant steps, where giant steps are chained to have few of them.
+_KEY_COST = 0.5
 
 Price = Callable[[Work], float]
 
@@ -82,12 +84,11 @@ class AffinePlan:
 
 def _work_of(steps: MapSteps, diagonals: int) -> Work:
     """Of a map in baby and giant steps."""
-    turned = sum(len(sums) for giant, sums in steps.giants if giant)
     rotated = steps.inputs * sum(baby != 0 for baby in steps.babies)
     return Work(
         ups=steps.inputs * any(steps.babies),
         babies=rotated,
-        giants=turned,
+        giants=steps.turned,
         products=diagonals,
         downs=steps.outputs,
         rescales=steps.outputs,
@@ -100,6 +101,7 @@ class Candidates:
     inputs   the layouts of the inputs; None: free to choose, for the only reader of an input
     price    the seconds of some work at the level where the node is computed
     wanted   layouts that readers of the result would like
+    chained  whether giant steps are taken one after the other, with one key for all
     """
 
     def __init__(
@@ -109,8 +111,10 @@ class Candidates:
         slots: int,
         price: Price,
         wanted: Sequence[Layout] = (),
+        *,
+        chained: bool = False,
     ) -> None:
-        self.node, self.slots, self.price = node, slots, price
+        self.node, self.slots, self.price, self.chained = node, slots, price, chained
         self.free = next((name for name, layout in inputs.items() if layout is None), None)
         self.inputs = {name: layout for name, layout in inputs.items() if layout is not None}
         self.wanted = wanted
@@ -202,8 +206,9 @@ class Candidates:
 
     def _term(self, name: str, blocks: Blocks, shape: tuple[int, int]) -> Term:
         offsets = {place: list(own) for place, own in blocks.items()}
-        width = _best_width(offsets, shape, self.price)
-        return Term(name, None, blocks, map_steps_of(offsets, shape, width), width)
+        width = _best_width(offsets, shape, self.price, chained=self.chained)
+        steps = map_steps_of(offsets, shape, width, chained=self.chained)
+        return Term(name, None, blocks, steps, width)
 
 
 def scalar_factor(matrix: Any) -> int | None:
@@ -230,7 +235,11 @@ def _shortened(layout: Layout) -> Layout:
 
 
 def _best_width(
-    offsets: Mapping[tuple[int, int], Sequence[int]], shape: tuple[int, int], price: Price
+    offsets: Mapping[tuple[int, int], Sequence[int]],
+    shape: tuple[int, int],
+    price: Price,
+    *,
+    chained: bool,
 ) -> int:
     """The number of offsets between giant steps for which rotations are cheapest."""
     numbers = np.array([offset for own in offsets.values() for offset in own] or [0])
@@ -243,7 +252,15 @@ def _best_width(
         shifts = numbers % width
         babies = np.unique(shifts)
         turned = np.unique(np.stack([numbers - shifts, outputs]), axis=1)
-        return baby * int((babies != 0).sum()) + giant * int((turned[0] != 0).sum())
+        kinds = int((babies != 0).sum())
+        if not chained:
+            return baby * kinds + giant * int((turned[0] != 0).sum())
+        places = np.unique(turned[0])
+        gaps = (np.diff(places) // width).tolist()
+        last = int(places[0] != 0)
+        turns = shape[0] * ((len(gaps) if jumps(gaps) else sum(gaps)) + last)
+        keys = kinds + len(set(gaps) if jumps(gaps) else gaps[:1]) + last
+        return baby * kinds + giant * (turns + _KEY_COST * keys)
 
     powers = [1 << log for log in range(span.bit_length() + 1)]
     widths = range(1, min(span, _WIDTHS_MAX) + 1) if numbers.size <= 512 else powers

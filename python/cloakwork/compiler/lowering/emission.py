@@ -171,6 +171,7 @@ class Emitter:
             term.blocks,
             (steps.outputs, steps.inputs),
             baby_steps=term.baby_steps,
+            chained=steps.stride > 0,
             compact=self.compact,
         )
         single = own.batch is None

@@ -143,12 +143,20 @@ class GraphPlan:
 class Planner:
     """Chooses the layouts of a graph's values, node by node, by estimated time.
 
-    slots   of a ciphertext
-    price   what some work costs after so many levels are used up
+    slots    of a ciphertext
+    price    what some work costs after so many levels are used up
+    chained  whether giant steps are taken one after the other: fewer keys
     """
 
-    def __init__(self, graph: Graph, slots: int, price: Callable[[Work, int], float]) -> None:
-        self.graph, self.slots, self.price = graph, slots, price
+    def __init__(
+        self,
+        graph: Graph,
+        slots: int,
+        price: Callable[[Work, int], float],
+        *,
+        chained: bool = False,
+    ) -> None:
+        self.graph, self.slots, self.price, self.chained = graph, slots, price, chained
         self.readers = graph.readers()
         self.steps: dict[str, Step] = {}
 
@@ -207,7 +215,8 @@ class Planner:
             known[name] = self.steps[name].layout if name in self.steps else None
         depth = max((self.steps[n].depth for n in node.inputs if n in self.steps), default=0)
         wanted = self._wanted(node)
-        found = Candidates(node, known, self.slots, self._price(depth), wanted)
+        price = self._price(depth)
+        found = Candidates(node, known, self.slots, price, wanted, chained=self.chained)
         plan, layouts = found.best()
         for name in free[:1]:
             self.steps[name] = Step(self.graph[name], layouts[name], 0)
@@ -246,9 +255,10 @@ class Planner:
         identity = sparse.csr_array(sparse.eye_array(size))
         node = Affine(name, step.node.shape, ((step.node.output, identity),), np.zeros(size))
         own: Mapping[str, Layout | None] = {step.node.output: step.layout}
-        found = Candidates(node, own, self.slots, self._price(step.depth), [layout])
+        price = self._price(step.depth)
+        found = Candidates(node, own, self.slots, price, [layout], chained=self.chained)
         plans = [plan for plan, _ in found._all() if plan.layout == layout]
-        plan = min(plans, key=lambda each: self._price(step.depth)(each.work))
+        plan = min(plans, key=lambda each: price(each.work))
         made = Step(node, layout, self._depth(plan), plan)
         self.steps[name] = made
         return made

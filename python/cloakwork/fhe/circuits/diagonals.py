@@ -11,7 +11,7 @@ steps g n.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import sqrt
@@ -29,6 +29,8 @@ Values = NDArray[Any]
 
 # The cost of a giant step in baby steps, which share digits and skip the division.
 _GIANT_COST = 4.0
+# Kinds of gaps between chained giant steps that have keys.
+_GAPS_MOST = 4
 
 
 @dataclass(frozen=True)
@@ -147,22 +149,22 @@ class MapSteps:
     stride: int = 0
 
     @property
-    def turns(self) -> list[int]:
-        """Rotations of sums: before each giant step but the first, and after the last; 0 is none.
+    def turns(self) -> list[tuple[int, ...]]:
+        """Rotations of sums, one after the other: after each giant step, the last to its place.
 
         For chained steps alone.
         """
         places = [giant for giant, _ in self.giants]
-        between = [(a - b) // self.stride for a, b in pairwise(places)]
-        return [*between, places[-1]] if places else []
+        gaps = [a - b for a, b in pairwise(places)]
+        single = jumps([gap // self.stride for gap in gaps])
+        between = [(gap,) if single else (self.stride,) * (gap // self.stride) for gap in gaps]
+        return [*between, tuple(step for step in places[-1:] if step)]
 
     @property
     def rotations(self) -> list[int]:
         """Steps that need a key."""
         if self.stride:
-            last = {giant for giant, _ in self.giants[-1:]}
-            chained = {self.stride} if len(self.giants) > 1 else set()
-            return sorted({*self.babies, *chained, *last} - {0})
+            return sorted({*self.babies, *(step for own in self.turns for step in own)} - {0})
         return sorted({*self.babies, *(giant for giant, _ in self.giants)} - {0})
 
     @property
@@ -171,14 +173,25 @@ class MapSteps:
         return [(giant, each) for giant, sums in self.giants for each in sums]
 
     @property
+    def turned(self) -> int:
+        """The number of rotations of sums."""
+        if self.stride:
+            return self.outputs * sum(map(len, self.turns))
+        return sum(len(sums) for giant, sums in self.giants if giant)
+
+    @property
     def cost(self) -> float:
         """Of its rotations, in baby steps."""
-        turned = sum(len(sums) for giant, sums in self.giants if giant)
-        if self.stride:
-            *between, last = self.turns or [0]
-            turned = self.outputs * (sum(between) + (last != 0))
         babies = self.inputs * sum(baby != 0 for baby in self.babies)
-        return babies + _GIANT_COST * turned
+        return babies + _GIANT_COST * self.turned
+
+
+def jumps(gaps: Sequence[int]) -> bool:
+    """Whether chained giant steps cross gaps, in strides, by one rotation with a key of its own.
+
+    For a few kinds of gaps, where that halves the rotations.
+    """
+    return len(set(gaps)) <= _GAPS_MOST and sum(gaps) >= 2 * len(gaps) > 0
 
 
 def map_steps_of(

@@ -69,13 +69,12 @@ def _chained(
 ) -> Tensor:
     """Horner's rule over giant steps from the last: total [outputs, 2, N, K], of zeros."""
     basis = own.context.tables.extended(own.level)
-    *between, last = cut.turns or [0]
-    for (_, sums), turns in zip(cut.giants, [*between, 0], strict=False):
+    for (_, sums), turns in zip(cut.giants, cut.turns, strict=False):
         for each in sums:
             _add_terms(babies, each, next(rows), basis, total[each.output])
-        for _ in range(turns):
-            total = _turned(own, total, cut.stride, basis)
-    return _turned(own, total, last, basis)
+        for step in turns:
+            total = _turned(own, total, step, basis)
+    return total
 
 
 def _add_terms(babies: Tensor, own: Sum, rows: Tensor, basis: Basis, out: Tensor) -> None:

@@ -50,13 +50,7 @@ def periodic_values(
     integers, excess = embedding.scaled_integers(values, scale, modulus)
     if excess:
         return None
-    run = basis.degree // count
-    out = residues((len(rows),), count, basis.limbs)
-    for place, row in enumerate(integers):
-        whole = np.zeros((1, basis.degree), dtype=np.int64)
-        whole[0, ::run] = row
-        ops.copy(expanded_values(asarray(whole), basis)[0, ::run], out=out[place])
-    return frozen(out)
+    return frozen(expanded_values(asarray(integers), basis))
 
 
 def filled(rows: Tensor, basis: Basis) -> Tensor:
@@ -77,13 +71,15 @@ def encoded_integers(context: BgvContext, rows: NDArray[np.int64], level: int) -
 
 
 def coefficients_of(context: CkksContext, rows: NDArray[Any], scale: float) -> Tensor:
-    """[D, N / 2] numbers -> [D, N] signed coefficients at a scale, for `expanded_values`.
+    """[D, N / 2] numbers -> [D, n] signed coefficients at a scale, for `expanded_values`.
 
+    n is N, or 2 p for rows that all repeat every p numbers: polynomials in X^(N / n).
     Raises EncodeError for coefficients of 2^62 or more.
     """
-    degree = context.parameters.degree
-    out = np.empty((len(rows), degree), dtype=np.int64)
-    for place, row in enumerate(rows):
+    given = _period(np.asarray(rows))
+    degree = 2 * given.shape[1]
+    out = np.empty((len(given), degree), dtype=np.int64)
+    for place, row in enumerate(given):
         values = embedding.embed_inverse(np.asarray(row, np.complex128), degree)
         integers, excess = embedding.scaled_integers(values, scale, 1 << 64)
         if excess:
@@ -96,6 +92,18 @@ def coefficients_of(context: CkksContext, rows: NDArray[Any], scale: float) -> T
 
 
 def expanded_values(coefficients: Tensor, basis: Basis) -> Tensor:
-    """[D, N] signed coefficients -> [D, N, k] residues in the NTT domain."""
-    values = basis.reduce(coefficients)
-    return basis.ntt(values, out=values)
+    """[D, n] signed coefficients, n a divisor of N -> [D, n, k] residues, for `filled`."""
+    degree = coefficients.shape[1]
+    own = basis if degree == basis.degree else basis.shortened(degree)
+    values = own.reduce(coefficients)
+    return own.ntt(values, out=values)
+
+
+def _period(rows: NDArray[Any]) -> NDArray[Any]:
+    """[D, p]: the least power of two of columns after which all rows repeat."""
+    while rows.shape[1] > 1:
+        first, second = np.split(rows, 2, axis=1)
+        if not np.array_equal(first, second):
+            break
+        rows = first
+    return rows

@@ -71,6 +71,24 @@ class Basis:
             self.generator,
         )
 
+    def shortened(self, degree: int) -> Basis:
+        """Of a smaller degree n: the transform of polynomials in X^(N / n), by X = x^(n / N).
+
+        In the order of the transform each of their n values stands N / n times in a row.  The
+        powers of roots begin with those of smaller degrees, as they are in bit-reversed order.
+        """
+        step = self.degree // degree
+        return Basis(
+            self.moduli,
+            degree,
+            self.q,
+            self.psi[:, :degree],
+            self.psi_inv[:, :degree],
+            frozen(ops.modmul(self.n_inv, step, self.q)),
+            self.perm[:degree],
+            self.generator,
+        )
+
     def ntt(self, a: Tensor, out: Tensor | None = None) -> Tensor:
         """[B, N, k] or [B, parts, N, k] coefficients -> values; `out` may be `a`."""
         out = residues(a.shape[:-2], self.degree, self.limbs) if out is None else out
