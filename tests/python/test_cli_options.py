@@ -18,7 +18,7 @@ import typer
 from cloakwork import zk
 from cloakwork.cli import compiling, main, models, plain, proving, serving, specializing
 from cloakwork.cli.commands import app
-from cloakwork.demo import digits, disease, merkle, sentiment, sharpen
+from cloakwork.demo import cifar, digits, disease, merkle, sentiment, sharpen
 from cloakwork.demo.network import Way
 from cloakwork.device import skeleton
 from cloakwork.programs.runnable import Runnable
@@ -405,6 +405,9 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
         "demo digits --network mlp --optimize throughput",
         Way("throughput", 899),
     ),
+    ("demo cifar", "--out"): (cifar, "run", "demo cifar --out new", Path("new")),
+    ("demo cifar", "--images"): (cifar, "run", "demo cifar --images 3", 3),
+    ("demo cifar", "--threads"): (cifar, "run", "demo cifar --threads 3", 3),
     ("demo disease", "--out"): (disease, "run", "demo disease --out new", Path("new")),
     ("demo dot", "--out"): (disease, "run", "demo dot --out new", Path("new")),
     ("demo disease", "--threads"): (disease, "run", "demo disease --threads 3", 3),

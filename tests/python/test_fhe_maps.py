@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamError
-from cloakwork.fhe.encoding.encoded import encoded_values, filled, periodic_values
+from cloakwork.fhe.encoding.encoded import (
+    coefficients_of,
+    encoded_values,
+    expanded_values,
+    filled,
+    periodic_values,
+)
 from python.fhe_setup import bgv, ckks
 
 # An estimate is a bound for all slots and any values: it may be this much too careful.
@@ -96,6 +102,36 @@ def test_diagonals_that_repeat_are_kept_once(period: int) -> None:
     whole = encoded_values(context, np.tile(rows, 128 // period), 2, 2.0**30)
     np.testing.assert_array_equal(np.asarray(found), np.asarray(whole))
     assert periodic_values(context, rows, 2, 2.0**70) is None
+
+
+@pytest.mark.parametrize("run", [1, 2, 4, 8, 16, 64, 128])
+def test_values_are_repeated_in_a_row(run: int) -> None:
+    basis = ckks(256, 3).context.tables.extended(2)
+    draw = np.random.default_rng(run)
+    rows = draw.integers(0, 1 << 40, (3, 256 // run, basis.limbs))
+    short = cw.asarray(np.ascontiguousarray(rows.transpose(0, 2, 1))).moveaxis(1, 2)
+    np.testing.assert_array_equal(np.asarray(filled(short, basis)), rows.repeat(run, axis=1))
+
+
+@pytest.mark.parametrize("period", [2, 16, 128])
+def test_compact_diagonals_that_repeat_take_few_coefficients(period: int) -> None:
+    context, draw = ckks(256, 3).context, np.random.default_rng(period)
+    basis, rows = context.tables.extended(2), draw.normal(size=(3, period))
+    short = coefficients_of(context, np.tile(rows, 128 // period), 2.0**30)
+    assert short.shape == (3, 2 * period)
+    found = filled(expanded_values(short, basis), basis)
+    whole = encoded_values(context, np.tile(rows, 128 // period), 2, 2.0**30)
+    np.testing.assert_array_equal(np.asarray(found), np.asarray(whole))
+
+
+def test_chained_giant_steps_cross_gaps_by_a_key_of_their_own() -> None:
+    context = ckks(256, 3).context
+    offsets = [0, 4, 8, 40, 44, 48]
+    diagonals = {offset: np.ones(128) for offset in offsets}
+    whole = fhe.LinearTransform(context, diagonals, baby_steps=4, chained=True)
+    # From 40 down to 8 is a gap of 8 strides, and so few kinds of gaps have keys.
+    assert whole.rotations == [4, 32]
+    assert whole.steps.turned == 5
 
 
 def test_compact_diagonals_give_the_same_residues_at_every_level() -> None:

@@ -417,6 +417,23 @@ def digits(
         _hold(demo.run_network(network, out, Way(optimize or "latency", count, threads)))
 
 
+@demos.command(cls=Command)
+def cifar(
+    context: typer.Context,
+    out: Out = Path("out"),
+    images: Annotated[int, typer.Option(min=1, help="How many pictures, one by one.")] = 1,
+    threads: Threads = None,
+) -> None:
+    """Run ResNet-20 with bootstrapping on an encrypted picture of 3 x 32 x 32.
+
+    It takes some minutes and 12 GB.
+    """
+    with in_words(context.obj):
+        from cloakwork.demo import cifar as demo
+
+        _hold(demo.run(out, images, threads=threads))
+
+
 # The second name is its former one.
 @demos.command(cls=Command)
 @demos.command("dot", cls=Command, hidden=True)

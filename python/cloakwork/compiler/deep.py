@@ -120,10 +120,14 @@ class Deep:
         return self._weight_bytes(compact=self.compact_weights)
 
     def _weight_bytes(self, *, compact: bool) -> int:
-        found = 0
+        """Of diagonals over all limbs, or their coefficients: those that repeat are shorter."""
+        found, degree = 0, self.parameters.degree
         for step, level in self.used_at:
             ring = self.ring(level)
-            found += step.constant_bytes(ring, compact=compact)
+            limbs = 1 if compact else ring.limbs + ring.special
+            for term in step.affine.terms if step.affine else ():
+                lengths = (len(each) for own in term.blocks.values() for each in own.values())
+                found += 8 * limbs * sum(min(2 * length, degree) for length in lengths)
         return found
 
     @once

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.programs.program import Program
@@ -24,10 +25,12 @@ def recorded(emitter: Emitted, inputs: Mapping[str, CkksCiphertext]) -> Program:
 
     program = record(function, inputs)
     own = program._signature
-    examples = {name: without_elements(one) for name, one in own.examples.items()}
-    results = [
-        replace(one, evaluation=None) if isinstance(one, CkksCiphertext) else one
-        for one in own.results
-    ]
+    examples = {name: _alone(without_elements(one)) for name, one in own.examples.items()}
+    results = [_alone(one) for one in own.results]
     bundles = {name: replace(bundle, own={}) for name, bundle in own.bundles.items()}
     return Program(program._core, Signature(examples, results, bundles, own.tied))
+
+
+def _alone(value: Any) -> Any:
+    """A ciphertext without evaluation keys; anything else as it is."""
+    return replace(value, evaluation=None) if isinstance(value, CkksCiphertext) else value

@@ -75,6 +75,8 @@ def tried(
             if seconds > _LONG_SECONDS:
                 break
     assert program is not None
+    # The keys of a deep model take gigabytes.
+    program.forget(client.evaluation)
     return program, Trial(errors, bound, seconds, count)
 
 

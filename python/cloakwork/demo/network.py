@@ -53,6 +53,8 @@ class NetworkReport:
     difference: float = float("inf")
     error: float = 0.0
     keys: int = 0
+    bootstrapping: str = ""
+    program: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
 
     @property
@@ -80,11 +82,15 @@ class NetworkReport:
 
 @dataclass(frozen=True)
 class Way:
-    """How to run: on the first `count` test pictures, one by one or all at once."""
+    """How to run: on the first `count` test pictures, one by one or all at once.
+
+    precision   of `fhe.compile`
+    """
 
     optimize: Literal["latency", "throughput"]
     count: int
     threads: int | None = None
+    precision: float | None = None
 
 
 def run(
@@ -121,7 +127,7 @@ def _run_phases(
     with phases.phase("import"):
         graph = from_model(network_path(network))
     with phases.phase("compile"):
-        model = fhe.compile(graph, pictures.sample, optimize=way.optimize)
+        model = fhe.compile(graph, pictures.sample, optimize=way.optimize, precision=way.precision)
     client, server = model.split()
     with phases.phase("make keys"):
         client.keygen()
@@ -139,6 +145,7 @@ def _run_phases(
     own = model.report
     report = NetworkReport(network, model.context.parameters, own.chosen.describe(), path.parent)
     report.error, report.keys = own.error, own.chosen.key_bytes
+    report.bootstrapping, report.program = own.bootstrapping, path.stat().st_size
     exact, compiled = (_only(each(pictures.test)) for each in (graph.predict, model.plain))
     report.compare(found, compiled[: way.count], pictures.labels[: way.count])
     report.accuracy_exact = float((exact.argmax(axis=1) == pictures.labels).mean())
@@ -167,9 +174,15 @@ def _print(report: NetworkReport, pictures: Pictures, console: Console) -> None:
             ("accuracy of its polynomials", f"{report.accuracy_compiled:.2%}"),
             ("time for one picture", f"{each:.2f} s"),
         ],
-        [*costs_of(report.parameters, report.seconds), ("evaluation keys", mebibytes(report.keys))],
+        [
+            *costs_of(report.parameters, report.seconds),
+            ("evaluation keys", mebibytes(report.keys)),
+            ("program", mebibytes(report.program)),
+        ],
     )
     console.print(f"compiled: {report.compiled}", soft_wrap=True)
+    if report.bootstrapping:
+        console.print(report.bootstrapping, soft_wrap=True)
     names = (report.folder / f"{report.network}{end}" for end in (".png", ".cwk"))
     console.print(f"picture and program: {', '.join(map(str, names))}", soft_wrap=True)
     console.print(f"images: {pictures.source}", style="dim", soft_wrap=True)

@@ -82,8 +82,9 @@ def domain_of(
 ) -> Domain:
     """The domain of a function, from the ranges [size] of its arguments on a sample.
 
-    changed   whether its arguments depend on earlier functions, whose approximations change them.
-              Pictures then have one scale: of so many elements, some leave domains of their own
+    changed   whether its arguments depend on earlier functions, whose approximations change them
+
+    Pictures have one scale: of so many elements, some would leave domains of their own.
 
     ModelError where the function is not finite between arguments of the sample.
     """
@@ -97,7 +98,7 @@ def domain_of(
         return Domain(-1.0, 1.0, scales)
     if node.kind in _SINGULAR:
         low, high = _beside_zero(node, sample, (low, high), margin)
-    apart = not (changed and len(node.shape) > 1)
+    apart = len(node.shape) == 1
     if apart and node.kind in _HOMOGENEOUS and sizes.max() > _ALIKE * sizes.min():
         least = _LEAST_CHANGED_SCALE if changed else _LEAST_SCALE
         scales = np.maximum(sizes, least * sizes.max())
