@@ -87,6 +87,19 @@ def test_a_value_beside_others_is_refreshed_where_they_meet() -> None:
     agree(found, sample_of(graph, 9, seed=3)["x"][-1])
 
 
+def test_a_composition_is_bootstrapped_between_its_parts() -> None:
+    """ReLU as x times a step of several polynomials: x waits beside them."""
+    graph = deep_perceptron(layers=1)
+    sample = sample_of(graph, 24)
+    found = fhe.compile(graph, sample, bootstrap=True, **(SMALL | {"precision": 3e-4}))
+    kinds = [node.kind for node in found.report.nodes]
+    assert kinds.count("Evaluate") > 1
+    assert kinds.count("Product") == 1
+    refreshed = [node.kind for node in found.report.nodes if node.refreshed]
+    assert "Evaluate" in refreshed or "Product" in refreshed
+    agree(found, sample["x"][5])
+
+
 def test_values_of_several_ciphertexts_are_bootstrapped_one_by_one() -> None:
     width, draw, builder = 300, np.random.default_rng(2), Builder(name="wide")
     value = builder.input("x", (width,))
