@@ -1,7 +1,8 @@
 """Circuits drawn at random, encrypted and in plain, one operation after another.
 
-Every result is decrypted: CKKS must keep its precision, BGV must be exact, and a refusal must be an
-error. From tests/, `python -m python.fhe_random --results 2000` tries any number of results.
+Every result is decrypted: CKKS must keep its precision, BGV and BFV must be exact, and a refusal
+must be an error. From tests/, `python -m python.fhe_random --results 2000` tries any number of
+results.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def _difference(own: Circuit) -> Pair:
 def _inner_sum(own: Circuit) -> Pair:
     x, a = own.any()
     count = own.integer(1, 9) if own.integer(0, 2) else own.row
-    turn = rolled if own.keys.context.parameters.scheme == "bgv" else _turned
+    turn = rolled if own.keys.context.parameters.scheme != "ckks" else _turned
     return x.inner_sum(count), sum(turn(a, i) for i in range(count))
 
 
@@ -366,10 +367,24 @@ def ckks_keys(kind: int) -> fhe.Keys:
 @cache
 def bgv_keys(kind: int) -> fhe.Keys:
     """Parameters of a kind."""
+    return _integer_keys(fhe.bgv, kind)
+
+
+@cache
+def bfv_keys(kind: int) -> fhe.Keys:
+    """The same of BFV; some moduli are not 1 mod t."""
+    return _integer_keys(fhe.bfv, kind)
+
+
+def _integer_keys(scheme: Callable[..., fhe.Context], kind: int) -> fhe.Keys:
     degree, special = (64, 256, 1024)[kind % 3], (2, 1, 0, 3)[kind % 4]
     levels: Any = "manual" if kind % 7 == 6 else "auto"
     limbs = 1 + kind % 5
-    context = fhe.bgv(degree, T, [50] * limbs, [60] * special, insecure=True, levels=levels)
+    moduli: list[int] = [50] * limbs
+    if scheme is fhe.bfv and kind % 8 == 0:
+        picker = fhe.chain.Picker(degree, set())
+        moduli = [picker.prime(44 + kind % 7) for _ in moduli]
+    context = scheme(degree, T, moduli, [60] * special, insecure=True, levels=levels)
     return context.keygen(rotations=[1, 2, 4, -1])
 
 
@@ -379,6 +394,14 @@ def large_bgv_keys(kind: int) -> fhe.Keys:
     degree, bits = 2 ** (12 + kind % 3), 41 + 2 * (kind % 11)
     moduli = [bits] if kind % 2 else [bits // 2 + 1, bits // 2 + 14]
     return fhe.bgv(degree, T, moduli, [60], insecure=True).keygen(rotations=[1, 2, -1])
+
+
+@cache
+def large_bfv_keys(kind: int) -> fhe.Keys:
+    """The same of BFV, whose products need more."""
+    degree, bits = 2 ** (12 + kind % 3), 30 + kind % 11
+    context = fhe.bfv(degree, T, [bits] * (2 + kind % 2), [bits + 2], insecure=True)
+    return context.keygen(rotations=[1, 2, -1])
 
 
 def ckks_circuit(seed: int) -> Circuit:
@@ -462,6 +485,18 @@ def follow_bgv(seed: int, tally: Tally) -> None:
     _follow_exact(seed, own, tally, steps_of(own, BGV_STEPS, tally))
 
 
+def follow_bfv(seed: int, tally: Tally) -> None:
+    """The same under BFV."""
+    own = bgv_circuit(seed, bfv_keys(seed % 60))
+    _follow_exact(seed, own, tally, steps_of(own, BGV_STEPS, tally))
+
+
+def follow_large_bfv(seed: int, tally: Tally) -> None:
+    """The same over large rings, with moduli that just suffice or do not."""
+    own = bgv_circuit(seed, large_bfv_keys(seed % 66))
+    _follow_exact(seed, own, tally, steps_of(own, LARGE_STEPS, tally, _LARGE_LENGTH))
+
+
 def follow_large_bgv(seed: int, tally: Tally) -> None:
     """The same over large rings, in which the common part of factors weighs sqrt(N)."""
     own = bgv_circuit(seed, large_bgv_keys(seed % 66))
@@ -501,7 +536,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     large = ("BGV, degrees 2^12 to 2^14", follow_large_bgv)
-    for name, follow in (("CKKS", follow_ckks), ("BGV", follow_bgv), large):
+    exact = (("BGV", follow_bgv), large, ("BFV", follow_bfv))
+    further = ("BFV, degrees 2^12 to 2^14", follow_large_bfv)
+    for name, follow in (("CKKS", follow_ckks), *exact, further):
         tally = tally_of(follow, options.results, options.seed)
         print(f"{name}: {tally}", *tally.broken[:20], sep="\n  ", flush=True)
 

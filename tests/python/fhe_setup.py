@@ -31,6 +31,13 @@ def bgv(degree: int = 256, levels: int = 5, *, t: int = T, special: int = 2) -> 
     return context.keygen(rotations=[1, 2, 4, -1])
 
 
+@cache
+def bfv(degree: int = 256, levels: int = 5, *, t: int = T, special: int = 2) -> fhe.Keys:
+    """Keys of a toy ring for BFV."""
+    context = fhe.bfv(degree, t, moduli=[49] * (levels + 1), special=[50] * special, insecure=True)
+    return context.keygen(rotations=[1, 2, 4, -1])
+
+
 def unit_slots(keys: fhe.Keys, seed: int, batch: tuple[int, ...] = ()) -> Complex:
     """Complex numbers of size 1, one for each slot: their products have size 1 too."""
     generator = np.random.default_rng(seed)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, LevelError, MissingKeyError, NoiseError, ParamError
-from cloakwork.fhe.bgv.ciphertext import small_ratio
+from cloakwork.fhe.bgv.integers import small_ratio
 from python.fhe_setup import T, bgv, centred, integer_slots, rolled
 
 KEYS = bgv()

@@ -13,7 +13,7 @@ from cloakwork import fhe
 from cloakwork.errors import KeyMismatchError, LoadError
 from cloakwork.fhe.files import container
 from numpy.typing import NDArray
-from python.fhe_setup import T, bgv, ckks, error, integer_slots, unit_slots
+from python.fhe_setup import T, bfv, bgv, ckks, error, integer_slots, unit_slots
 
 KEYS = ckks()
 A = unit_slots(KEYS, 1)
@@ -408,7 +408,7 @@ def with_secret(path: Path, coefficients: NDArray[Any]) -> Path:
     return spoilt
 
 
-@pytest.mark.parametrize("make", [ckks, bgv])
+@pytest.mark.parametrize("make", [ckks, bgv, bfv])
 def test_secrets_that_do_not_open_their_public_key_are_refused(make: Any, tmp_path: Path) -> None:
     owner = make().context.keygen(conjugation=False, relinearization=False)
     owner.save(tmp_path / "secret")
@@ -437,7 +437,7 @@ def test_secrets_that_keygen_does_not_draw_are_refused(tmp_path: Path) -> None:
             load(with_secret(tmp_path / "secret", wide))
 
 
-@pytest.mark.parametrize("make", [ckks, bgv])
+@pytest.mark.parametrize("make", [ckks, bgv, bfv])
 @pytest.mark.parametrize("special", [0, 2])
 def test_evaluation_keys_are_adopted_if_they_lead_to_the_secret(
     make: Any, special: int, tmp_path: Path

@@ -1,5 +1,7 @@
 """The same circuits on TenSEAL (SEAL), if installed: decryptions agree."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from cloakwork import fhe
@@ -28,13 +30,14 @@ def test_ckks_agrees_with_seal(depth: int) -> None:
     assert np.abs(ours - np.array(theirs.decrypt())).max() < 1e-4
 
 
+@pytest.mark.parametrize("scheme", [fhe.bgv, fhe.bfv])
 @pytest.mark.parametrize("depth", [1, 2])
-def test_integers_agree_with_seal(depth: int) -> None:
+def test_integers_agree_with_seal(depth: int, scheme: Any) -> None:
     generator = np.random.default_rng(depth)
     t = 65537
     a, b = generator.integers(-100, 100, 64), generator.integers(-100, 100, 64)
     peer = tenseal.context(tenseal.SCHEME_TYPE.BFV, DEGREE, plain_modulus=t)
-    keys = fhe.bgv(DEGREE, t, [40, 40, 40], [45]).keygen(conjugation=False)
+    keys = scheme(DEGREE, t, [42, 42, 42], [45]).keygen(conjugation=False)
     x, y = keys.encrypt(a), keys.encrypt(b)
     theirs, others = tenseal.bfv_vector(peer, a.tolist()), tenseal.bfv_vector(peer, b.tolist())
     for _ in range(depth):

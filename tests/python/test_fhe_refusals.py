@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, NoiseError
-from cloakwork.fhe.bgv.ciphertext import sized
+from cloakwork.fhe.bgv.integers import sized
 from cloakwork.fhe.estimates.bounds import Bound
 from cloakwork.fhe.files.container import Contents
 from cloakwork.fhe.files.storage import ciphertext_of, limbs_first

@@ -78,10 +78,11 @@ def of_fhe() -> list[Any]:
     context = fhe.bgv(2**12, 65537, [40, 40])
     approximate = fhe.ckks(2**13, moduli=[50, 40], special=[50])
     keys, plain = context.keygen(), context.encode([1])
+    whole = fhe.bfv(2**12, 65537)
     return [
         context, context.parameters, plain, plain.sizes, keys.public, keys.evaluation,
         keys.encrypt([1]), fhe.CiphertextSet({"x": keys.encrypt([1])}),
-        approximate, approximate.keygen().encrypt([1.0]), fhe.Bound.stated(2.0),
+        whole, whole.keygen().encrypt([1]), approximate, approximate.keygen().encrypt([1.0]), fhe.Bound.stated(2.0),
         fhe.Packing(8, 4, 2, 2), fhe.Flooding(1, 80, 1, *[0.0] * 4),
         fhe.chebyshev(np.tanh, 3, (-1, 1)), fhe.sign(2, 0.1),
     ]  # fmt: skip

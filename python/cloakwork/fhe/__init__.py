@@ -1,4 +1,4 @@
-"""CKKS and BGV: encrypted arithmetic, written over Tensor operations.
+"""CKKS, BGV and BFV: encrypted arithmetic, written over Tensor operations.
 
 >>> from cloakwork import fhe
 >>> context = fhe.ckks(degree=2**13, moduli=[50, 40, 40], special=[50])
@@ -17,6 +17,7 @@ from cloakwork.fhe.approximation.comparison import relu, sign
 from cloakwork.fhe.approximation.composition import Composition
 from cloakwork.fhe.approximation.fitting import fit
 from cloakwork.fhe.approximation.minimax import minimax
+from cloakwork.fhe.bfv import BfvCiphertext, BfvContext
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
 from cloakwork.fhe.bgv.sizes import Sizes
 from cloakwork.fhe.bootstrapping import Bootstrapping, bootstrapping_context
@@ -36,7 +37,7 @@ from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.keys.public import PublicKey
 from cloakwork.fhe.models import compile, load_model
 from cloakwork.fhe.parameters import ERROR_SIGMA, Parameters
-from cloakwork.fhe.schemes import bgv, ckks
+from cloakwork.fhe.schemes import bfv, bgv, ckks
 from cloakwork.fhe.security import InsecureWarning, modulus_log2_limit
 from cloakwork.fhe.streams import from_bytes
 
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ERROR_SIGMA",
+    "BfvCiphertext",
+    "BfvContext",
     "BgvCiphertext",
     "BgvContext",
     "Bootstrapping",
@@ -69,6 +72,7 @@ __all__ = [
     "Polynomial",
     "PublicKey",
     "Sizes",
+    "bfv",
     "bgv",
     "bootstrapping_context",
     "chebyshev",

@@ -1,4 +1,4 @@
-"""The base of both schemes' contexts: parameters, tables, keys, automorphisms."""
+"""The base of all schemes' contexts: parameters, tables, keys, automorphisms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OfContext(Protocol):
 
 @public("cloakwork.fhe")
 class Context(ABC):
-    """A scheme under certain parameters; made by `fhe.ckks` and `fhe.bgv`.
+    """A scheme under certain parameters; made by `fhe.ckks`, `fhe.bgv` and `fhe.bfv`.
 
     Create it before tracing, so that a traced program holds its tables as constants: they take
     2 N * 8 bytes per modulus.
@@ -132,6 +132,10 @@ class Context(ABC):
     @abstractmethod
     def decode(self, plaintext: Plaintext) -> NDArray[Any]:
         """The values of all slots."""
+
+    def message(self, plaintext: Plaintext) -> Tensor:
+        """The residues that a fresh ciphertext hides, beside its error."""
+        return plaintext.data
 
     @abstractmethod
     def ciphertext(

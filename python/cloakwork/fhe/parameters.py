@@ -35,14 +35,14 @@ _DIGIT_SLACK_LOG2 = 8.0
 @public("cloakwork.fhe")
 @dataclass(frozen=True)
 class Parameters:
-    """Parameters of a scheme over Z_Q[X] / (X^N + 1); made by `fhe.ckks` and `fhe.bgv`.
+    """Parameters of a scheme over Z_Q[X] / (X^N + 1); made by `fhe.ckks`, `fhe.bgv` and `fhe.bfv`.
 
-    scheme             "ckks" or "bgv"
+    scheme             "ckks", "bgv" or "bfv"
     degree             N, a power of two
     moduli             the chain q_0, q_1, ...: primes = 1 mod 2 N, dropped from the end
     special            the auxiliary primes of key switching; without any, HEAL's gadget form
-    scale              CKKS: that of fresh plaintexts; 0 under BGV
-    plain_modulus      BGV: t; 0 under CKKS
+    scale              CKKS: that of fresh plaintexts; 0 under BGV and BFV
+    plain_modulus      BGV and BFV: t; 0 under CKKS
     digit_limbs        limbs per digit of key switching; digits = ceil(limbs / digit_limbs)
     gadget_base_log2   without special moduli: digits are in [0, 2^gadget_base_log2)
     security           the checked security in bits; None with `insecure=True`
@@ -83,7 +83,8 @@ class Parameters:
             _check_scale(self.scale, self.moduli[: self.fresh_level + 1])
         else:
             if self.reserved != 0:
-                raise ParamError("reserved", self.reserved, "0: BGV has no bootstrapping")
+                name = self.scheme.upper()
+                raise ParamError("reserved", self.reserved, f"0: {name} has no bootstrapping")
             _check_plain_modulus(self.degree, self.plain_modulus, self.moduli + self.special)
         check_security(self.degree, self.moduli + self.special, self.security)
 
@@ -128,8 +129,13 @@ class Parameters:
 
     @property
     def slots(self) -> int:
-        """The number of values in a plaintext: N / 2 under CKKS, N under BGV with batching."""
+        """The number of values in a plaintext: N / 2 under CKKS, otherwise N, with batching."""
         return self.degree // 2 if self.scheme == "ckks" else self.degree
+
+    @property
+    def error_multiple(self) -> int:
+        """What all errors are multiples of: t under BGV, otherwise 1."""
+        return self.plain_modulus if self.scheme == "bgv" else 1
 
     @property
     def level(self) -> int:
@@ -188,6 +194,14 @@ class Parameters:
         digits = -(-limbs // self.digit_limbs) if self.special else gadget_digits(self, limbs)
         return 2 * digits * (len(self.special) + limbs) * 8 * self.degree
 
+    @property
+    def _levels_in_words(self) -> str:
+        return (
+            "no levels to manage"
+            if self.scheme == "bfv"
+            else f"{self.fresh_level} levels to use up"
+        )
+
     def describe(self) -> str:
         """All parameters in words, one per line."""
         limbs, special = len(self.moduli), len(self.special)
@@ -195,7 +209,7 @@ class Parameters:
         lines = [
             f"{self.scheme.upper()}, degree {self.degree}, {self.slots} slots",
             f"moduli: {_sizes(self.moduli)}; log2 Q = {self.modulus_log2:.1f}, "
-            f"{self.fresh_level} levels to use up",
+            + self._levels_in_words,
         ]
         if self.reserved:
             lines.append(f"reserved for bootstrapping: the {self.reserved} levels above these")

@@ -1,4 +1,4 @@
-"""`fhe.ckks` and `fhe.bgv`: contexts from users' parameters."""
+"""`fhe.ckks`, `fhe.bgv` and `fhe.bfv`: contexts from users' parameters."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from math import log2
 from weakref import WeakValueDictionary
 
 from cloakwork.errors import ParamError
+from cloakwork.fhe.bfv import BfvContext
 from cloakwork.fhe.bgv import BgvContext
 from cloakwork.fhe.chain import BITS_MAX, Picker, chain_primes, special_primes
 from cloakwork.fhe.ckks import CkksContext
@@ -14,11 +15,11 @@ from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.estimates.bounds import Bound, Stated
 from cloakwork.fhe.parameters import Parameters, check_degree
 from cloakwork.fhe.security import asked_security
-from cloakwork.fhe.sizing import ROOM_BITS, Wanted, least_sizes
+from cloakwork.fhe.sizing import ROOM_BITS, Wanted, largest_moduli, least_sizes
 
 # The noise of a key switch in HEAL's form is about its digits' size times N: under CKKS it has to
-# be small beside the scale, under BGV beside the modulus.
-_GADGET_BASE_LOG2 = {"ckks": 13, "bgv": 30}
+# be small beside the scale, under BGV and BFV beside the modulus.
+_GADGET_BASE_LOG2 = {"ckks": 13, "bgv": 30, "bfv": 30}
 # For 50-bit primes the scale is this far below 2^50, so that primes lie on both sides of it.
 _CROWDED_BITS = 50
 
@@ -160,23 +161,76 @@ def bgv(  # noqa: PLR0913
     The other parameters are as for `ckks`.  Sizes choose primes = 1 mod t if there are enough of
     them, so that switching moduli multiplies plaintexts by 1.
     """
+    parameters = _integer_parameters(
+        ("bgv", degree, plain_modulus),
+        (moduli, special),
+        (digits, gadget_base_log2, asked_security(security, insecure)),
+    )
+    return _bgv_context(parameters, levels)
+
+
+def bfv(  # noqa: PLR0913
+    degree: int,
+    plain_modulus: int,
+    moduli: Sequence[int] | None = None,
+    special: Sequence[int] = (),
+    *,
+    security: int = 128,
+    insecure: bool = False,
+    digits: int | None = None,
+    gadget_base_log2: int | None = None,
+    levels: Levels = "auto",
+) -> BfvContext:
+    """BFV: exact arithmetic on `degree` encrypted integers mod a prime, in two rows.
+
+    Nothing has to be switched or rescaled: the budget (`noise_budget`) says how many more products
+    a ciphertext takes, about log2 N + log2 t bits or a few more for each.
+
+    plain_modulus   t, a prime = 1 mod 2 N: 65537 up to degree 32768
+    moduli          by default, with `special`, the largest that the degree allows for this security
+    levels          "auto": while noise is far above the rounding, moduli go before products, which
+                    costs no budget, and makes everything after it faster; "manual": only by
+                    `mod_switch` and `lower`, and operands at different levels are an error
+
+    The other parameters are as for `bgv`.
+    """
+    if moduli is None:
+        if special or insecure:
+            name = "insecure" if insecure else "special"
+            raise ParamError(name, insecure or special, "moduli with it")
+        moduli, special = largest_moduli(degree, asked_security(security, insecure))
+    parameters = _integer_parameters(
+        ("bfv", degree, plain_modulus),
+        (moduli, special),
+        (digits, gadget_base_log2, asked_security(security, insecure)),
+    )
+    return _bfv_context(parameters, levels)
+
+
+def _integer_parameters(
+    given: tuple[str, int, int],
+    chosen: tuple[Sequence[int], Sequence[int]],
+    options: tuple[int | None, int | None, int | None],
+) -> Parameters:
+    """Parameters of BGV and BFV: the primes are 1 mod t if there are enough of them."""
+    (scheme, degree, plain_modulus), (moduli, special) = given, chosen
+    digits, gadget_base_log2, security = options
     check_degree(degree)
     picker = Picker(degree, {plain_modulus, *(q for q in special if q > BITS_MAX)}, plain_modulus)
     chain = chain_primes(picker, moduli)
     picker.wanted = 1
     auxiliary = special_primes(picker, special)
-    parameters = Parameters(
-        scheme="bgv",
+    return Parameters(
+        scheme=scheme,
         degree=degree,
         moduli=chain,
         special=auxiliary,
         scale=0.0,
         plain_modulus=plain_modulus,
         digit_limbs=_digit_limbs(len(chain), len(auxiliary), digits),
-        gadget_base_log2=_gadget_base("bgv", chain, auxiliary, gadget_base_log2),
-        security=asked_security(security, insecure),
+        gadget_base_log2=_gadget_base(scheme, chain, auxiliary, gadget_base_log2),
+        security=security,
     )
-    return _bgv_context(parameters, levels)
 
 
 def context_of(
@@ -185,7 +239,8 @@ def context_of(
     """The context of parameters; the same object, with its tables, as long as it is referenced."""
     if parameters.scheme == "ckks":
         return _ckks_context(parameters, levels, bound)
-    return _bgv_context(parameters, levels)
+    made = _bfv_context if parameters.scheme == "bfv" else _bgv_context
+    return made(parameters, levels)
 
 
 def _ckks_context(parameters: Parameters, levels: Levels, bound: Stated | None) -> CkksContext:
@@ -205,10 +260,18 @@ def _bgv_context(parameters: Parameters, levels: Levels) -> BgvContext:
     return found
 
 
+def _bfv_context(parameters: Parameters, levels: Levels) -> BfvContext:
+    found = _BFV.get((parameters, levels))
+    if found is None:
+        found = _BFV[parameters, levels] = BfvContext(parameters, levels)
+    return found
+
+
 _CKKS: WeakValueDictionary[tuple[Parameters, Levels, Stated | None], CkksContext] = (
     WeakValueDictionary()
 )
 _BGV: WeakValueDictionary[tuple[Parameters, Levels], BgvContext] = WeakValueDictionary()
+_BFV: WeakValueDictionary[tuple[Parameters, Levels], BfvContext] = WeakValueDictionary()
 
 
 def _default_scale(degree: int, moduli: Sequence[int]) -> float:

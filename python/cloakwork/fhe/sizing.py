@@ -12,6 +12,8 @@ from cloakwork.fhe.security import modulus_log2_limit, secure_degrees
 
 # Primes below 2^49 are those of the fastest kernels.
 _BITS_MAX = 49
+# Moduli of the largest chain, at least, beside a special one.
+_LEAST_LIMBS = 2
 _SCALE_BITS_MAX = 48
 # Bits of a scale if no precision is asked for, and of results before the point.
 SCALE_BITS, ROOM_BITS = 40, 8
@@ -157,3 +159,20 @@ def _with_special(degree: int, moduli: tuple[int, ...], scale: int, count: int) 
     if each > _BITS_MAX or min(_primes_near(bits, degree) for bits in (scale, each)) < needed:
         return None
     return Sizes(degree, moduli, (each,) * count, scale)
+
+
+def largest_moduli(degree: int, security: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """BFV: (moduli, special) of equal sizes in bits that fill the table of security.
+
+    Up to four are special, a quarter of them.  Raises ParamError for degrees that are too small
+    for two and a special one.
+    """
+    limit = modulus_log2_limit(degree, 128 if security is None else security)
+    count = -(-limit // _BITS_MAX)
+    # Primes may be a little above their size.
+    each = int((limit - 0.01 * count) / count)
+    special = min(max(count // 4, 1), 4)
+    if count - special < _LEAST_LIMBS:
+        allowed = "4096 or more without moduli, which key switching needs room for"
+        raise ParamError("degree", degree, allowed)
+    return (each,) * (count - special), (each,) * special

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import EncodeError, LoadError, ParamError
-from cloakwork.fhe.bgv import BgvCiphertext
+from cloakwork.fhe.bgv.integers import IntegerCiphertext
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.encoding.packing import PackedSlots
@@ -209,7 +209,7 @@ def _check_form(name: str, result: Ciphertext, example: Ciphertext) -> None:
 
 def _decrypted(keys: Keys, result: Ciphertext) -> NDArray[Any]:
     values = result.packing.held(keys.decrypt(result))
-    if isinstance(result, BgvCiphertext):
+    if isinstance(result, IntegerCiphertext):
         return values
     real = not np.any(cast("CkksCiphertext", result).bound.imaginary)
     return np.ascontiguousarray(values.real) if real else values

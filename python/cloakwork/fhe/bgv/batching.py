@@ -87,7 +87,9 @@ def checked_integers(values: ArrayLike, slots: int, batch: bool = False) -> Inte
     check_axes(given.shape, slots, batch)
     if given.dtype.kind == "f":
         if not np.isfinite(given).all() or (given != np.rint(given)).any():
-            raise EncodeError("values that are not integers; BGV computes with integers mod t")
+            raise EncodeError(
+                "values that are not integers; BGV and BFV compute with integers mod t"
+            )
         if np.abs(given).max(initial=0.0) >= EXACT_FLOATS:
             raise EncodeError(
                 "floats of 2^53 or more, which need not be the integers that were meant; give "

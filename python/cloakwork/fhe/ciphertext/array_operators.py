@@ -62,7 +62,7 @@ def _power(powers: dict[int, Some], number: int) -> Some:
 def quotient(x: Some, divisor: Any) -> Some:
     """X over a number, or over an array of numbers that fits its packing."""
     known = isinstance(divisor, Complex | np.ndarray | Tensor | list | tuple)
-    if not known or x.context.parameters.scheme == "bgv":
+    if not known or x.context.parameters.scheme != "ckks":
         x.refuse_quotient(divisor)
     numbers = full_precision(divisor)
     if numbers.dtype.kind not in "fc":
@@ -133,7 +133,7 @@ def _along_vectors(x: Some) -> Some:
     held = x.packing
     assert held.count is not None
     if held.tiled:
-        turned = x.rotate_columns()  # type: ignore[attr-defined]  # BGV alone has two rows
+        turned = x.rotate_columns()  # type: ignore[attr-defined]  # integers alone have two rows
         both: Some = x + replace(turned, packing=held)
         return replace(both, packing=replace(held, count=None))
     found = _over_rows(x, held.count, held.period)

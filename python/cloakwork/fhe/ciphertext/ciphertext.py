@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @public("cloakwork.fhe")
 class Ciphertext(Rotations):
-    """An encrypted vector, of CKKS or BGV; operators compute slot by slot and make new ones."""
+    """An encrypted vector of any scheme; operators compute slot by slot and make new ones."""
 
     def __add__(self, other: Any) -> Self:
         """Slot by slot; with a ciphertext, a plaintext, a number or an array of values."""
@@ -108,7 +108,7 @@ class Ciphertext(Rotations):
     def square(self) -> Self:
         """`self * self`, with one polynomial product fewer."""
         a, _ = self._factors("square", self)
-        data = evaluator.tensor_square(batched(a.data), a.basis)
+        data = a._tensor_square(batched(a.data))
         return a._multiplied(a, like(data, a.data))
 
     def _product(self, other: Self) -> Self:
@@ -117,8 +117,15 @@ class Ciphertext(Rotations):
             count = max(a.shape[0], b.shape[0])
             a = a if a.shape[0] == count else a.expand(0, count)
             b = b if b.shape[0] == count else b.expand(0, count)
-        data = evaluator.tensor_product(a, b, self.basis)
+        data = self._tensor(a, b)
         return self._multiplied(other, like(data, max(self.data, other.data, key=_rank)))
+
+    def _tensor(self, a: Tensor, b: Tensor) -> Tensor:
+        """The product's residues: [B, 2, N, k] twice -> [B, 3, N, k]."""
+        return evaluator.tensor_product(a, b, self.basis)
+
+    def _tensor_square(self, a: Tensor) -> Tensor:
+        return evaluator.tensor_square(a, self.basis)
 
     def _fits(self, op: str, other: Ciphertext) -> EvaluationKeys | None:
         """The keys of both; errors for different parameters, secrets or batches."""

@@ -40,10 +40,12 @@ class Refusals:
 
     def _approximated(self, function: str) -> str:
         """The alternative for a function of one value."""
-        if self.context.parameters.scheme == "bgv":
+        scheme = self.context.parameters.scheme
+        if scheme != "ckks":
             return (
-                "BGV computes sums and products mod t, and fhe.Polynomial of integers; CKKS "
-                f"approximates functions, by fhe.chebyshev({function}, degree, domain)(x)"
+                f"{scheme.upper()} computes sums and products mod t, and fhe.Polynomial of "
+                "integers; CKKS approximates functions, by "
+                f"fhe.chebyshev({function}, degree, domain)(x)"
             )
         return f"fhe.chebyshev({function}, degree, domain)(x) approximates it within the domain"
 
@@ -72,8 +74,12 @@ class Refusals:
 
     def refuse_quotient(self, divisor: object) -> NoReturn:
         """The error for a divisor that is not a number."""
-        if self.context.parameters.scheme == "bgv" and not isinstance(divisor, Refusals):
-            refuse("x / n", "BGV computes mod t: x * pow(n, -1, t) divides by n what n divides")
+        scheme = self.context.parameters.scheme
+        if scheme != "ckks" and not isinstance(divisor, Refusals):
+            refuse(
+                "x / n",
+                f"{scheme.upper()} computes mod t: x * pow(n, -1, t) divides by n what n divides",
+            )
         refuse("x / y", f"{self._approximated('lambda v: 1 / v')}, and a product follows")
 
     def refuse_power(self, exponent: object) -> NoReturn:
@@ -129,7 +135,7 @@ class Refusals:
     __rfloordiv__ = __floordiv__
 
     def __mod__(self, other: object) -> NoReturn:
-        refuse("x % y", f"{_ROUNDED}; BGV values are modulo plain_modulus already")
+        refuse("x % y", f"{_ROUNDED}; BGV and BFV values are modulo plain_modulus already")
 
     __rmod__ = __mod__
 

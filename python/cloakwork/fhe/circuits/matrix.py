@@ -23,9 +23,9 @@ from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError, LevelError, ParamError
 from cloakwork.fhe.arguments import whole_number
-from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
 from cloakwork.fhe.bgv.batching import checked_integers
-from cloakwork.fhe.bgv.ciphertext import sized
+from cloakwork.fhe.bgv.integer_context import IntegerContext
+from cloakwork.fhe.bgv.integers import IntegerCiphertext, sized
 from cloakwork.fhe.bgv.sizes import Sizes, constant
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.circuits import diagonals
@@ -81,7 +81,7 @@ class Matrix:
 
     def __init__(
         self,
-        context: CkksContext | BgvContext,
+        context: CkksContext | IntegerContext,
         values: ArrayLike,
         *,
         layout: Layout = "blocks",
@@ -213,7 +213,7 @@ class Matrix:
         ciphertext = replace(ciphertext, packing=packing)
         if isinstance(ciphertext, CkksCiphertext):
             return cast("_Some", self._times_ckks(ciphertext))
-        assert isinstance(ciphertext, BgvCiphertext)
+        assert isinstance(ciphertext, IntegerCiphertext)
         return cast("_Some", self._times_bgv(ciphertext))
 
     def _times_ckks(self, ciphertext: CkksCiphertext) -> CkksCiphertext:
@@ -264,7 +264,7 @@ class Matrix:
         columns = Norms.of(self._diagonals.matrix.T).sums
         return replace(found, spectral=(found.sums + columns) / 2)
 
-    def _times_bgv(self, ciphertext: BgvCiphertext) -> BgvCiphertext:
+    def _times_bgv(self, ciphertext: IntegerCiphertext) -> IntegerCiphertext:
         own = ciphertext.relinearize()
         switch = own.switch_sizes()
         last = switch.scaled(log2(len(self._steps.giants) + 1))
@@ -275,7 +275,7 @@ class Matrix:
     @once
     def _sizes(self) -> Sizes:
         """BGV: the sum of the sizes of all diagonals."""
-        assert isinstance(self.context, BgvContext)
+        assert isinstance(self.context, IntegerContext)
         found = [constant(0)]
         for giant, own in self._steps.giants:
             found += self.context.batching.sizes(self._rows(giant, own))
@@ -335,12 +335,12 @@ def _period(matrix: NDArray[Any], row: int, asked: int | None) -> int:
     return asked
 
 
-def _checked(context: CkksContext | BgvContext, values: ArrayLike, row: int) -> NDArray[Any]:
+def _checked(context: CkksContext | IntegerContext, values: ArrayLike, row: int) -> NDArray[Any]:
     """The matrix as complex numbers, or integers mod t; EncodeError for other entries."""
     given = np.asarray(values)
     if given.ndim != 2 or 0 in given.shape or max(given.shape) > row:
         raise EncodeError(f"a matrix of shape {given.shape}; expected [m, n], each from 1 to {row}")
-    if isinstance(context, BgvContext):
+    if isinstance(context, IntegerContext):
         integers = checked_integers(given, given.shape[1], batch=True)
         t = context.plain_modulus
         return (integers + t // 2) % t - t // 2

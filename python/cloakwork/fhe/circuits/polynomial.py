@@ -28,8 +28,8 @@ from cloakwork._core import Tensor
 from cloakwork.errors import LevelError, NoiseError, ParamError
 from cloakwork.fhe.approximation.errors import largest_error
 from cloakwork.fhe.approximation.intervals import evaluated
-from cloakwork.fhe.bgv import BgvCiphertext
 from cloakwork.fhe.bgv.batching import EXACT_FLOATS
+from cloakwork.fhe.bgv.integers import IntegerCiphertext
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.circuits.powers import BgvSums, CkksSums, divided, multiple
 from cloakwork.fhe.circuits.schedule import Schedule, depth_of, schedule
@@ -114,7 +114,7 @@ class Polynomial:
     @overload
     def __call__(self, x: CkksCiphertext) -> CkksCiphertext: ...
     @overload
-    def __call__(self, x: BgvCiphertext) -> BgvCiphertext: ...
+    def __call__(self, x: IntegerCiphertext) -> IntegerCiphertext: ...
     @overload
     def __call__(self, x: ArrayLike) -> NDArray[Any]: ...
 
@@ -132,7 +132,7 @@ class Polynomial:
         """
         if isinstance(x, CkksCiphertext):
             return self._ckks(x)
-        if isinstance(x, BgvCiphertext):
+        if isinstance(x, IntegerCiphertext):
             return self._bgv(x)
         values = np.asarray(x)
         if self.basis == "power":
@@ -181,22 +181,26 @@ class Polynomial:
                 "with_bound(low, high)",
             )
 
-    def _bgv(self, x: BgvCiphertext) -> BgvCiphertext:
+    def _bgv(self, x: IntegerCiphertext) -> IntegerCiphertext:
         if self.basis != "power":
-            raise ParamError("basis", self.basis, '"power" under BGV, whose values are integers')
+            name = x.context.parameters.scheme.upper()
+            raise ParamError(
+                "basis", self.basis, f'"power" under {name}, whose values are integers'
+            )
         exact = (value.is_integer() and abs(value) < EXACT_FLOATS for value in self.coefficients)
         if not all(exact):
-            allowed = "integers under BGV, below 2^53: reduce larger ones mod t"
+            name = x.context.parameters.scheme.upper()
+            allowed = f"integers under {name}, below 2^53: reduce larger ones mod t"
             raise ParamError("coefficients", self.coefficients, allowed)
         self._check_keys(x)
         if x.context.automatic:
             self._rehearse(x)
         return self._bgv_sums(x)
 
-    def _bgv_sums(self, x: BgvCiphertext) -> BgvCiphertext:
+    def _bgv_sums(self, x: IntegerCiphertext) -> IntegerCiphertext:
         return BgvSums(x.relinearize(), self._schedule).result(self._schedule.root)
 
-    def _rehearse(self, x: BgvCiphertext) -> None:
+    def _rehearse(self, x: IntegerCiphertext) -> None:
         """NoiseError if the noise would exceed the modulus; only levels and noise are computed."""
 
         def traced(data: Tensor) -> Tensor:

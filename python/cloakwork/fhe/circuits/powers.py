@@ -11,8 +11,7 @@ from dataclasses import replace
 from math import inf, log2
 
 from cloakwork import ops
-from cloakwork.fhe.bgv import BgvCiphertext
-from cloakwork.fhe.bgv.ciphertext import centred
+from cloakwork.fhe.bgv.integers import IntegerCiphertext, centred
 from cloakwork.fhe.circuits.schedule import Node, Schedule
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.ckks.slot_errors import EVEN, SlotError
@@ -172,13 +171,13 @@ def _unit(number: int) -> tuple[float, ...]:
 class BgvSums:
     """The same mod t, where levels and factors are brought together by operators."""
 
-    def __init__(self, x: BgvCiphertext, plan: Schedule) -> None:
+    def __init__(self, x: IntegerCiphertext, plan: Schedule) -> None:
         self.modulus, self.powers = x.context.plain_modulus, {1: x}
         for power, (high, low) in plan.powers.items():
             a, b = self.powers[high], self.powers[low]
             self.powers[power] = (a.square() if high == low else a * b).relinearize()
 
-    def result(self, node: Node) -> BgvCiphertext:
+    def result(self, node: Node) -> IntegerCiphertext:
         """The value of a node."""
         addends = [self.result(quotient) * self.powers[power] for power, quotient in node.products]
         for power, coefficient in node.terms:

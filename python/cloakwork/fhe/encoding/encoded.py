@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import EncodeError
-from cloakwork.fhe.bgv import BgvContext
+from cloakwork.fhe.bgv.integer_context import IntegerContext
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.encoding import embedding
 from cloakwork.fhe.rns.layout import residues
@@ -65,7 +65,7 @@ def filled(rows: Tensor, basis: Basis) -> Tensor:
     return out
 
 
-def encoded_integers(context: BgvContext, rows: NDArray[np.int64], level: int) -> Tensor:
+def encoded_integers(context: IntegerContext, rows: NDArray[np.int64], level: int) -> Tensor:
     """[D, N] integers mod t -> [D, N, special + level + 1]."""
     return frozen(context.batching.polynomials(rows, context.tables.extended(level)))
 

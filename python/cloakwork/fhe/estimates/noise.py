@@ -121,4 +121,4 @@ def _gaussian(parameters: Parameters) -> float:
 
 def _plain_log2(parameters: Parameters) -> float:
     """Errors are multiples of t under BGV."""
-    return log2(parameters.plain_modulus) if parameters.plain_modulus else 0.0
+    return log2(parameters.error_multiple)

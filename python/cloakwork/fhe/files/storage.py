@@ -22,7 +22,10 @@ from cloakwork._core import Tensor
 from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import CloakworkError, LoadError
-from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
+from cloakwork.fhe.bfv import BfvCiphertext, BfvContext
+from cloakwork.fhe.bgv import BgvCiphertext
+from cloakwork.fhe.bgv.integer_context import IntegerContext
+from cloakwork.fhe.bgv.integers import IntegerCiphertext
 from cloakwork.fhe.bgv.sizes import unknown
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ciphertext.data import CiphertextData
@@ -82,7 +85,7 @@ def described(ciphertext: CiphertextData) -> dict[str, Any]:
         fields |= {"values": ciphertext.bound.numbers(), "coherence": ciphertext.coherence}
         fields["alike"] = ciphertext.alike
     else:
-        assert isinstance(ciphertext, BgvCiphertext)
+        assert isinstance(ciphertext, IntegerCiphertext)
         fields["factor"] = ciphertext.factor
         fields |= {"coefficient": ciphertext.coefficient, "value": ciphertext.value}
     return fields
@@ -256,8 +259,8 @@ def _context(contents: Contents, insecure: bool) -> Context:
     given |= {"scale": float.fromhex(str(given.get("scale", "")))}
     bound = None
     levels: Levels = contents.field("levels", str)
-    if given.get("scheme") not in ("ckks", "bgv"):
-        raise contents.wrong("scheme", "ckks or bgv", repr(given.get("scheme")))
+    if given.get("scheme") not in ("ckks", "bgv", "bfv"):
+        raise contents.wrong("scheme", "ckks, bgv or bfv", repr(given.get("scheme")))
     for name in ("degree", "plain_modulus", "digit_limbs", "gadget_base_log2"):
         if not isinstance(given.get(name), int):
             raise contents.wrong(name, "an integer", repr(given.get(name)))
@@ -317,7 +320,7 @@ def ciphertext_of(contents: Contents, context: Context) -> Ciphertext:
         "packing": _packing(contents, context),
         "claimed": True,
     }
-    if isinstance(context, BgvContext):
+    if isinstance(context, IntegerContext):
         factor = contents.field("factor", int)
         if not 1 <= factor < context.plain_modulus:
             raise contents.wrong("factor", f"1 to {context.plain_modulus - 1}", str(factor))
@@ -325,7 +328,8 @@ def ciphertext_of(contents: Contents, context: Context) -> Ciphertext:
         for name in ("coefficient", "value"):
             stated = name in contents.fields
             common[name] = _estimate(contents, name) if stated else getattr(largest, name)
-        return BgvCiphertext(**common, factor=factor)
+        made = BfvCiphertext if isinstance(context, BfvContext) else BgvCiphertext
+        return made(**common, factor=factor)
     scale = float.fromhex(contents.field("scale", str))
     if not 0 < scale < inf:
         raise contents.wrong("scale", "a positive number", str(scale))

@@ -110,7 +110,8 @@ class Request:
         Raises ParamError if the ciphertext's error is only known from a file.
         """
         if x.context.parameters.scheme != "ckks":
-            allowed = "a CKKS ciphertext: BGV's results are exact, see noise_budget()"
+            name = x.context.parameters.scheme.upper()
+            allowed = f"a CKKS ciphertext: {name}'s results are exact, see noise_budget()"
             raise ParamError("queries", self.queries, allowed)
         if (x.batch or 1) > self.queries:
             raise ParamError("queries", self.queries, f"{x.batch} or more, those of this batch")

@@ -242,7 +242,11 @@ class Keys:
         basis = self.context.tables.chain(plaintext.level)
         parameters, lead = self.context.parameters, tuple(plaintext.data.shape[:-2])
         data, seed = secret_encryption(
-            basis, plaintext.data, self._at(plaintext.level), parameters.plain_modulus or 1, lead
+            basis,
+            self.context.message(plaintext),
+            self._at(plaintext.level),
+            parameters.error_multiple,
+            lead,
         )
         fresh = noise.fresh_secret(parameters)
         made = self.context.ciphertext(plaintext, data, self.key, fresh, bound)

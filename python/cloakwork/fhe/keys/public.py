@@ -60,7 +60,7 @@ class PublicKey(Stored):
 
     def _masked(self, plaintext: Plaintext) -> Tensor:
         basis = self.context.tables.chain(plaintext.level)
-        multiple = self.context.parameters.plain_modulus or 1
+        multiple = self.context.parameters.error_multiple
         batch = tuple(plaintext.data.shape[:-2])
         key = limb_range(self.data, 0, basis.limbs)
         data = residues((*batch, 2), basis.degree, basis.limbs)
@@ -69,7 +69,7 @@ class PublicKey(Stored):
         with wiped(error(basis, (*batch, 2), multiple)) as mistakes:
             ops.modsum(data, mistakes, basis.q, out=data)
         body = part(data, 0)
-        ops.modsum(body, plaintext.data, basis.q, out=body)
+        ops.modsum(body, self.context.message(plaintext), basis.q, out=body)
         return data
 
     def save(self, path: PathLike | BinaryIO) -> None:
@@ -119,5 +119,5 @@ def fingerprint(data: Tensor, seed: bytes) -> str:
 def public_key(context: Context, secret: Tensor) -> PublicKey:
     """A fresh public key under a secret [N, k]."""
     basis = context.tables.chain(context.parameters.level)
-    data, seed = secret_encryption(basis, None, secret, context.parameters.plain_modulus or 1)
+    data, seed = secret_encryption(basis, None, secret, context.parameters.error_multiple)
     return PublicKey(context, frozen(data), seed, fingerprint(data, seed))

@@ -66,12 +66,12 @@ def opens(context: Context, public: Tensor, secret: Tensor) -> bool:
     basis = context.tables.chain(context.parameters.level)
     with wiped(ops.modmul(part(public, 1), secret, basis.q)) as mask:
         ops.modsum(mask, part(public, 0), basis.q, out=mask)
-        return is_error(basis, mask, context.parameters.plain_modulus or 1)
+        return is_error(basis, mask, context.parameters.error_multiple)
 
 
 def leads(tables: Tables, key: SwitchingKey, source: Tensor, target: Tensor) -> bool:
     """Whether a key is from one secret to another, [N, special + k] each of the highest level."""
-    multiple = tables.parameters.plain_modulus or 1
+    multiple = tables.parameters.error_multiple
     basis = tables.extended(key.level)
     source, target = (limb_range(secret, 0, basis.limbs) for secret in (source, target))
     b, a = halves(tables, key.data)

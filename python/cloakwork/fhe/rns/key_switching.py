@@ -108,7 +108,7 @@ def _fill(tables: Tables, level: int, data: Tensor, secrets: tuple[Tensor, Tenso
         own = b[number]
         with (
             wiped(ops.modmul(a[number], target, basis.q)) as mask,
-            wiped(error(basis, (), tables.parameters.plain_modulus or 1)) as noise,
+            wiped(error(basis, (), tables.parameters.error_multiple)) as noise,
         ):
             ops.modneg(mask, basis.q, out=mask)
             ops.modmuladd(noise, over, mask, basis.q, out=own)

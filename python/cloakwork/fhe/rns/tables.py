@@ -272,7 +272,7 @@ class Tables:
         Under BGV the remainder is taken as a multiple of t, so that errors stay multiples of t:
         t * [c / t mod D].
         """
-        t = self.parameters.plain_modulus or 1
+        t = self.parameters.error_multiple
         pairs = zip(dropped, scalings(dropped, self.parameters.degree), times, strict=True)
         scale = [factor * more * pow(t, -1, q) % q for q, factor, more in pairs]
         whole = prod(dropped)
