@@ -82,7 +82,8 @@ def of_fhe() -> list[Any]:
     return [
         context, context.parameters, plain, plain.sizes, keys.public, keys.evaluation,
         keys.encrypt([1]), fhe.CiphertextSet({"x": keys.encrypt([1])}),
-        whole, whole.keygen().encrypt([1]), approximate, approximate.keygen().encrypt([1.0]), fhe.Bound.stated(2.0),
+        whole, whole.keygen().encrypt([1]),
+        approximate, approximate.keygen().encrypt([1.0]), fhe.Bound.stated(2.0),
         fhe.Packing(8, 4, 2, 2), fhe.Flooding(1, 80, 1, *[0.0] * 4),
         fhe.chebyshev(np.tanh, 3, (-1, 1)), fhe.sign(2, 0.1),
     ]  # fmt: skip
