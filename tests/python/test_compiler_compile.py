@@ -82,33 +82,6 @@ def test_a_model_in_a_file_gives_the_same_to_client_and_server(
     assert isinstance(cw.load(tmp_path / "model.cwk"), type(model.program))
 
 
-def test_the_program_runs_on_another_device_and_expanded_with_the_same_residues(
-    small: tuple[CompiledModel, Graph, Any],
-) -> None:
-    model, _, sample = small
-    client, server = model.split()
-    given = client.encrypt(sample[1])
-    here = server.run(given)
-    there = server.run(given, device="sim:0")
-    expanded = model.program.expanded().run(dict(given))
-    for name, one in here.items():
-        residues = np.asarray(one.data)
-        assert (np.asarray(there[name].data.to("cpu")) == residues).all()
-        assert (np.asarray(expanded.named[name].data) == residues).all()
-
-
-def test_its_heal_transcript_gives_the_same_residues(
-    small: tuple[CompiledModel, Graph, Any],
-) -> None:
-    model, _, sample = small
-    client, server = model.split()
-    given = client.encrypt(sample[2])
-    expected = next(iter(server.run(given).values()))
-    transcript = model.to_heal(given)
-    (found,) = model.program.results(transcript.run().outputs)
-    assert (np.asarray(found.data) == np.asarray(expected.data)).all()
-
-
 def test_images_are_laid_out_in_grids_whose_gaps_hold_channels() -> None:
     from cloakwork.compiler.nodes import Geometry, Source
     from python.test_compiler_layouts import convolution

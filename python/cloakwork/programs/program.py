@@ -46,6 +46,7 @@ class Program(Runnable):
         self._is_plain = self._signature.is_plain
         self._types = types_of(core)
         self._of_clients: dict[tuple[int, ...], tuple[list[Companions], _core.Program]] = {}
+        self._kept_notes: dict[str, str] = {}
 
     @property
     def inputs(self) -> list[str]:
@@ -160,7 +161,14 @@ class Program(Runnable):
 
     def with_core(self, core: _core.Program) -> Program:
         """Another program with the same inputs and results."""
-        return self._derived(core, self._signature)
+        made = self._derived(core, self._signature)
+        made._kept_notes = self._model_note()
+        return made
+
+    def _model_note(self) -> dict[str, str]:
+        """The note of a compiled model, which holds as long as inputs and results are the same."""
+        own = self._core.notes()
+        return {name: own[name] for name in (notes.MODEL,) if name in own} or self._kept_notes
 
     def _derived(self, core: _core.Program, signature: Signature) -> Program:
         """A program derived from this one: it reads the same files."""
@@ -189,7 +197,8 @@ class Program(Runnable):
         if not target.endswith(".cwk"):
             raise ParamError("path", target, "a name that ends in .cwk or .cw")
         own = {notes.RECORDED: json.dumps(self._described(), sort_keys=True)}
-        self._core.save_container(target, own | dict(more_notes or {}))
+        kept = self._model_note() if more_notes is None else dict(more_notes)
+        self._core.save_container(target, own | kept)
 
     def _check_no_ciphertexts(self, target: str) -> None:
         own = self._signature
@@ -347,7 +356,7 @@ class Program(Runnable):
         if isinstance(ops, str) and ops != "minimal":
             raise ParamError("ops", ops, '"minimal", or a collection of names of ops')
         names = None if isinstance(ops, str) else name_set("ops", ops)
-        return self._derived(self._core.expanded(names), self._signature)
+        return self.with_core(self._core.expanded(names))
 
     def specialize(self, device: str, *, allow_fallback: bool = False) -> Program:
         """The same program in exactly the ops that a device implements, its vendor's included.
