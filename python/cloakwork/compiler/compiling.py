@@ -29,6 +29,7 @@ from cloakwork.compiler.nodes import Affine, Function
 from cloakwork.compiler.parameters import LEAST_SCALE, Limits, choices, largest_scale, room_of
 from cloakwork.compiler.ports import Port
 from cloakwork.compiler.report import Alternative, CompileReport, NodeCost
+from cloakwork.compiler.sensitivity import Sensitivity
 from cloakwork.compiler.trials import Trial, tried
 from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
@@ -45,8 +46,6 @@ Floats = NDArray[np.float64]
 Mode = Literal["latency", "throughput", "memory"]
 MODES: tuple[Mode, ...] = ("latency", "throughput", "memory")
 
-# The stated error, relative to the largest that was measured.
-_ERROR_FACTOR = 4.0
 # The largest error by default, relative to the largest output.
 _RELATIVE_ERROR = 0.01
 # The bits by which a cheaper scale is to be more exact than needed, and the share of the time that
@@ -214,11 +213,7 @@ class _Tried(NamedTuple):
     context: CkksContext
     program: Program
     trial: Trial
-
-    @property
-    def stated(self) -> dict[str, float]:
-        """The error of each output that is stated: larger than the measured one."""
-        return {name: _ERROR_FACTOR * error for name, error in self.trial.errors.items()}
+    stated: dict[str, float]
 
     def excess(self, wanted: Mapping[str, float]) -> float:
         """log2 of how much more the largest stated error is than wanted."""
@@ -235,6 +230,11 @@ class _Compiler:
         self.graph = joined(folded(self._approximated(graph)), is_cheaper)
         self.ranges = self._ranges()
         self.expected = self.graph.run(sample)
+        self.sensitivity = Sensitivity.of(self.graph, sample)
+        exact = graph.run(sample) if self.approximations else self.expected
+        self.approximation_error = max(
+            float(np.abs(exact[name] - values).max()) for name, values in self.expected.items()
+        )
 
     def _approximated(self, graph: Graph) -> Graph:
         if not any(isinstance(node, Function) for node in graph.nodes):
@@ -370,7 +370,8 @@ class _Compiler:
         emitter = self._emitter(layouts, context)
         described = self._description(layouts, {}, {})
         program, trial = tried(emitter, described, context, (self.sample, self.expected))
-        return _Tried(layouts, context, program, trial)
+        stated = self.sensitivity.stated(trial.differences)
+        return _Tried(layouts, context, program, trial, stated)
 
     def _emitter(self, layouts: _Layouts, context: CkksContext) -> Emitter | BatchEmitter:
         if isinstance(layouts.plan, BatchPlan):
@@ -433,7 +434,7 @@ class _Compiler:
 
     def _model(self, found: _Tried) -> CompiledModel:
         layouts, stated = found.layouts, found.stated
-        report = self._report(layouts, found.context, found.trial)
+        report = self._report(found)
         described = self._description(
             layouts, stated, report.to_json() | {"text": report.describe()}
         )
@@ -462,7 +463,8 @@ class _Compiler:
         layout = plan.layout(name) if isinstance(plan, GraphPlan) else None
         return Port(name, tuple(self.graph[name].shape), low, high, layout, error)
 
-    def _report(self, layouts: _Layouts, context: CkksContext, trial: Trial) -> CompileReport:
+    def _report(self, found: _Tried) -> CompileReport:
+        layouts, context, trial = found.layouts, found.context, found.trial
         others = (mode for mode in MODES if mode != self.options.mode)
         alternatives = [self._alternative(self._first(mode)) for mode in others]
         chosen = self._alternative(layouts)
@@ -475,7 +477,9 @@ class _Compiler:
             parameters=context.describe(),
             approximations=self.approximations,
             client=self.graph.client_tail.describe(),
-            error=_ERROR_FACTOR * max(trial.errors.values()),
+            error=max(found.stated.values()),
+            approximation_error=self.approximation_error,
+            largest_output=max(float(np.abs(one).max()) for one in self.expected.values()),
             error_bound=trial.bound,
             trial_inputs=trial.count,
             trial_seconds=trial.seconds,

@@ -73,11 +73,15 @@ class CompileReport:
     chosen            what was compiled, and `others`, which were not
     parameters        in words
     approximations    of functions by polynomials, and what the client computes, in words
-    error             the largest error of an output on the sample's trial inputs, times 4
-    trial_inputs      how many they are
+    error             the largest error of an output by encryption, for inputs like the sample: by
+                      the errors of trials, and by how sensitive outputs are to noise in values
+    trial_inputs      how many inputs were tried
     trial_seconds     of one encrypted run on this machine, with all threads
-    error_bound       the largest error of an output for all inputs within their bounds, except with
-                      a chance of about 2^-15; inf where the estimate leaves no precision
+    approximation_error   the largest on the sample: what polynomials change
+    largest_output    on the sample
+    error_bound       the largest error of an output by encryption while values stay within their
+                      ranges, except with a chance of about 2^-15; inf where the estimate leaves no
+                      precision
     cost_factor       by which the cost model may be off
     bootstrapping     how often, of how many slots, and where; empty without it
     """
@@ -90,6 +94,8 @@ class CompileReport:
     approximations: str
     client: str
     error: float
+    approximation_error: float
+    largest_output: float
     error_bound: float
     trial_inputs: int
     trial_seconds: float
@@ -105,15 +111,20 @@ class CompileReport:
     def describe(self) -> str:
         """A page of text."""
         bound = (
-            f"at most {self.error_bound:.2g} for all inputs within their bounds"
-            if self.error_bound < float("inf")
-            else "no useful bound for all inputs"
+            f"at most {self.error_bound:.2g} while values stay within their ranges"
+            if self.error_bound < self.largest_output
+            else "the estimate for all values within their ranges leaves no precision"
+        )
+        changed = (
+            f"; that of approximations at most {self.approximation_error:.2g} on the sample"
+            if self.approximations
+            else ""
         )
         lines = [
             f"{self.name}: {self.chosen.describe()}",
             self.parameters,
-            f"error of outputs: about {self.error:.2g} (4 times the largest on "
-            f"{self.trial_inputs} trial inputs); {bound}",
+            f"error of outputs by encryption: at most {self.error:.2g} for inputs like the sample "
+            f"(from {self.trial_inputs} trial inputs); {bound}{changed}",
             f"measured: {_seconds(self.trial_seconds)} a run here; estimates are within a factor "
             f"of {self.cost_factor:g}",
         ]

@@ -20,8 +20,9 @@ from cloakwork.programs.program import Program
 
 Values = Mapping[str, NDArray[np.float64]]
 
-# Runs of a program that takes one input, at most; no more than the first if that took so long.
-_RUNS, _LONG_SECONDS = 4, 10.0
+# Runs of a program that takes one input: at least, and as many as give so many errors, if they are
+# short; no more than the first if that took so long.
+_RUNS, _ERRORS, _SHORT_SECONDS, _LONG_SECONDS = 4, 16, 0.2, 10.0
 # Rounding gives some messages more noise than others: the program admits this much more, in bits,
 # than the sample has.
 _MORE_NOISE = 0.5
@@ -33,15 +34,17 @@ _LEAST_BITS = -60.0
 class Trial:
     """The largest error of each output, and what the estimates say of all inputs.
 
-    bound     the largest error by the estimates; inf where they leave no precision
-    seconds   of the fastest run
-    count     inputs that were run
+    differences   encrypted minus exact outputs, [count, *shape] by name
+    bound         the largest error by the estimates; inf where they leave no precision
+    seconds       of the fastest run
+    count         inputs that were run
     """
 
     errors: dict[str, float]
     bound: float
     seconds: float
     count: int
+    differences: dict[str, NDArray[np.float64]]
 
 
 def tried(
@@ -54,11 +57,14 @@ def tried(
     given, expected = sample
     client, capacity = Client(described, context), described.capacity(context.slots)
     available = len(next(iter(given.values())))
-    runs, size = (min(_RUNS, available), 1) if capacity == 1 else (1, min(capacity, available))
+    runs, size = (_most_runs(expected), 1) if capacity == 1 else (1, min(capacity, available))
     program, server = None, None
-    errors, bound, seconds, count = dict.fromkeys(expected, 0.0), 0.0, inf, 0
+    errors, bound, seconds = dict.fromkeys(expected, 0.0), 0.0, inf
+    differences: dict[str, list[NDArray[np.float64]]] = {name: [] for name in expected}
     with client.keygen():
         for run in range(runs):
+            if run >= _RUNS and seconds > _SHORT_SECONDS:
+                break
             rows = slice(run * size, (run + 1) * size)
             encrypted = client.encrypt(_within(described, given, rows))
             if program is None or server is None:
@@ -68,16 +74,22 @@ def tried(
             result = server.run(encrypted)
             seconds = min(seconds, perf_counter() - started)
             for name, values in client.outputs(result, size).items():
-                error = float(np.abs(values - expected[name][rows]).max())
-                errors[name] = max(errors[name], error)
+                differences[name].append(values - expected[name][rows])
+                errors[name] = max(errors[name], float(np.abs(differences[name][-1]).max()))
             bound = max(bound, *(_bound(one) for one in result.values()))
-            count += size
             if seconds > _LONG_SECONDS:
                 break
     assert program is not None
     # The keys of a deep model take gigabytes.
     program.forget(client.evaluation)
-    return program, Trial(errors, bound, seconds, count)
+    joined = {name: np.concatenate(parts) for name, parts in differences.items()}
+    return program, Trial(errors, bound, seconds, len(next(iter(joined.values()))), joined)
+
+
+def _most_runs(expected: Values) -> int:
+    available = len(next(iter(expected.values())))
+    fewest = min(int(values[0].size) for values in expected.values())
+    return min(max(_RUNS, -(-_ERRORS // fewest)), available)
 
 
 def _noisier(encrypted: Mapping[str, Ciphertext]) -> dict[str, CkksCiphertext]:

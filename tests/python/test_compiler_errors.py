@@ -1,0 +1,140 @@
+"""The errors that compiled models state hold on inputs that the compiler has not seen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from cloakwork import fhe
+from cloakwork.compiler.building import Builder
+from cloakwork.compiler.compiled import CompiledModel
+from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.nodes import Affine
+from cloakwork.compiler.sensitivity import Sensitivity
+from cloakwork.models import load_cancer, load_reviews, network_path
+from python.compiled_graphs import perceptron, random_graph, sample_of
+
+# The mathematics is that of every degree.
+SMALL: dict[str, Any] = {"degree": 2**10, "insecure": True}
+
+
+def rectifier() -> Graph:
+    """Two layers with ReLU, whose compositions amplify noise near the bend."""
+    generator, builder = np.random.default_rng(5), Builder(name="relu")
+    x = builder.input("x", (12,))
+    hidden = builder.affine([(x, generator.normal(size=(6, 12)) / 4)], generator.normal(size=6) / 9)
+    active = builder.function(hidden, "relu")
+    return builder.graph([builder.affine([(active, generator.normal(size=(3, 6)))])])
+
+
+def uneven() -> Graph:
+    """The fourth power and 100 x: derivatives differ between inputs, and between outputs."""
+    builder = Builder(name="uneven")
+    x = builder.input("x", (4,))
+    square = builder.product(x, x)
+    power = builder.product(square, square)
+    return builder.graph([power, builder.scaled(x, 100.0)])
+
+
+GRAPHS = {
+    "perceptron": lambda: perceptron((20, 12, 3)),
+    "random": lambda: random_graph(7),
+    "relu": rectifier,
+    "uneven": uneven,
+}
+
+
+def worst_excess(model: CompiledModel, inputs: dict[str, Any], rows: int) -> tuple[float, float]:
+    """The largest error relative to the stated one and to the bound, of inputs within ranges."""
+    graph = model._graph
+    assert graph is not None
+    client, server = model.split()
+    port = model.description.inputs[0]
+    size = rows if port.layout is None else 1
+    expected, worst, bounded = graph.run(inputs), 0.0, 0.0
+    for start in range(0, rows, size):
+        part = {name: values[start : start + size] for name, values in inputs.items()}
+        found = client.outputs(server.run(client.encrypt(part)), size)
+        for own in model.description.outputs:
+            off = np.abs(found[own.name] - expected[own.name][start : start + size]).max()
+            worst, bounded = max(worst, off / own.error), max(bounded, off)
+    return worst, bounded / model.report.error_bound
+
+
+@pytest.mark.parametrize("mode", ["latency", "throughput"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_stated_errors_hold_for_inputs_that_the_compiler_has_not_seen(name: str, mode: str) -> None:
+    graph = GRAPHS[name]()
+    model = fhe.compile(graph, sample_of(graph, 64), optimize=mode, **SMALL)
+    rows = 400 if mode == "throughput" else 40
+    worst, bounded = worst_excess(model, sample_of(graph, rows, seed=9), rows)
+    assert 0.01 < worst <= 1
+    assert bounded <= 1
+
+
+def test_stated_errors_hold_wherever_values_stay_within_their_ranges() -> None:
+    graph = perceptron((4, 6, 2))
+    model = fhe.compile(graph, sample_of(graph, 400), optimize="throughput", **SMALL)
+    corners = np.random.default_rng(3).choice([-1.0, 1.0], size=(500, 4))
+    ranges = graph.trace_ranges(sample_of(graph, 400))
+    inside = np.ones(len(corners), dtype=np.bool_)
+    for node, values in graph.steps(corners):
+        low, high = ranges[node.output]
+        room = (high - low) / 4
+        inside &= ((values >= low - room) & (values <= high + room)).all(axis=1)
+    kept = {"x": corners[inside]}
+    assert inside.sum() > 50
+    worst, bounded = worst_excess(model, kept, int(inside.sum()))
+    assert worst <= 1
+    assert bounded <= 1
+
+
+def test_sensitivity_is_that_of_calculus() -> None:
+    """Of A x + b with noise 1 in x and in the result: the root of 1 + the squares of each row."""
+    generator, builder = np.random.default_rng(2), Builder()
+    x = builder.input("x", (200,))
+    matrix = generator.normal(size=(150, 200))
+    builder.affine([(x, matrix)])
+    node = builder.nodes[-1]
+    assert isinstance(node, Affine)
+    graph = builder.graph([node.output])
+    found = Sensitivity.of(graph, sample_of(graph, 40))
+    expected = np.sqrt(1 + np.square(matrix).sum(axis=1))
+    measured = np.sqrt(np.square(found.factors[node.output]).mean(axis=0))
+    np.testing.assert_allclose(measured, expected, rtol=0.25)
+
+
+def test_errors_of_a_few_inputs_tell_about_more_sensitive_ones() -> None:
+    builder = Builder()
+    x = builder.input("x", (1,))
+    square = builder.product(x, x)
+    graph = builder.graph([square])
+    sample = np.concatenate([np.full((16, 1), 0.01), np.full((64, 1), 50.0)])
+    found = Sensitivity.of(graph, {"x": sample})
+    noise = np.random.default_rng(1).normal(size=(16, 1)) / 100
+    stated = found.stated({square: noise})[square]
+    # The derivative is 100 there: errors of up to 5 standard deviations of 1, with room.
+    assert 4 < stated < 30
+
+
+@pytest.mark.parametrize(("name", "goal"), [("cancer", 252), ("sentiment", 832)])
+def test_predictions_on_the_whole_test_set_are_those_in_plain(name: str, goal: int) -> None:
+    if name == "cancer":
+        table = load_cancer()
+        inputs, labels, exact = table.standardised, table.labels, table.scores()
+    else:
+        reviews = load_reviews()
+        inputs = reviews.embed(reviews.sentences)
+        labels, exact = reviews.labels, reviews.scores(inputs)
+    # At the least secure degree: all inputs at once.
+    model = fhe.compile(network_path(name), inputs, optimize="throughput")
+    assert model.context.parameters.is_secure
+    client, server = model.split()
+    (output,) = model.description.outputs
+    found = client.outputs(server.run(client.encrypt(inputs)), len(inputs))[output.name].ravel()
+    clear = np.abs(exact) > output.error + model.report.approximation_error
+    assert ((found > 0) == (exact > 0))[clear].all()
+    assert np.abs(found - exact).max() <= output.error + model.report.approximation_error + 1e-5
+    assert clear.mean() > 0.99
+    assert abs(int(((found > 0) == labels).sum()) - goal) <= 0.005 * len(labels)
