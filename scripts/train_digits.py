@@ -3,8 +3,7 @@
     python scripts/train_digits.py [--hidden 32] [--out python/cloakwork/models]
 
 Needs scikit-learn (for the images alone) and onnx.  Writes `data/digits.zip` (images, labels and
-the split), `digits.onnx`, and its weights as `data/digits_model.zip`.  The same NumPy build gives
-the same bytes again.
+the split) and `data/digits_square.onnx`.  The same NumPy build gives the same bytes again.
 
 CKKS computes the square activation exactly with one multiplication. Weight decay has two purposes:
 it generalises, and it keeps hidden values within |h| <= 8, so that logits stay far below the
@@ -179,10 +178,7 @@ def main() -> None:
         "test_index": np.sort(held).astype(np.int16),
     }
     pack(data / "digits.zip", arrays, {"source": SOURCE, "licence": LICENCE})
-    names = ("hidden_weight", "hidden_bias", "output_weight", "output_bias")
-    model = {name: w.astype(np.float32) for name, w in zip(names, weights, strict=True)}
-    pack(data / "digits_model.zip", model, {"source": "the same weights as digits.onnx"})
-    (options.out / "digits.onnx").write_bytes(
+    (data / "digits_square.onnx").write_bytes(
         to_onnx(weights).SerializeToString(deterministic=True)
     )
 

@@ -19,8 +19,9 @@ from typing import Any
 import cloakwork as cw
 import numpy as np
 from cloakwork import fhe, files, zk
+from cloakwork.compiler.importing import from_model
 from cloakwork.errors import CloakworkError
-from cloakwork.models import SquareMlp
+from cloakwork.models import network_path
 from cloakwork.zk.instructions.values import as_tensor
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,9 +170,8 @@ def main() -> int:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        model = ROOT / "python" / "cloakwork" / "models" / "digits.onnx"
         kinds = _keys(folder) + _programs() + _statements() + _arrays()
-        kinds.append(Kind(model.read_bytes(), SquareMlp.from_onnx))
+        kinds.append(Kind(network_path("digits_square").read_bytes(), from_model))
         taken = 0
         for seed in range(options.start, options.start + options.seeds):
             chance = random.Random(seed)

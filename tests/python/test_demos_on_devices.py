@@ -3,50 +3,47 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
-from cloakwork.demo import disease, sentiment, sharpen
+from cloakwork.demo import sharpen
 from cloakwork.device import conform, diff
-from cloakwork.models import load_digits, load_digits_model, load_reviews
-from python.fhe_setup import bgv, ckks
+from cloakwork.models import load_cancer, load_digits, load_reviews, network_path
+from python.fhe_setup import bgv
 
 from python import device_builds as builds
 
 
-def digits_program() -> cw.Program:
-    keys = ckks(64, 3)
-    features = keys.encrypt(load_digits().images[:32].T, batch=True, bound=(0.0, 1.0))
-    return cw.trace(load_digits_model().encrypted, features)
+def compiled(network: str, sample: Any) -> cw.heal.Transcript:
+    """A demo's network on a small ring, for one input: it rotates, relinearizes and rescales."""
+    model = fhe.compile(network_path(network), sample, degree=2**9, insecure=True)
+    client, _ = model.split()
+    return model.to_heal(client.encrypt(sample[0]))
 
 
-def disease_program() -> cw.Program:
-    context = fhe.ckks(64, moduli=[48, *[38] * 7], special=[48, 48], insecure=True)
-    scorer = disease.Scorer(context, np.array([1.0, -2.0, 0.5]), 0.25)
-    rows = np.random.default_rng(1).normal(size=(scorer.rows, 3))
-    keys = context.keygen(scorer.rotations)
-    return cw.trace(scorer, keys.encrypt(scorer.pack(rows), bound=4.0))
+def digits_program() -> cw.heal.Transcript:
+    return compiled("digits_square", load_digits().images[:64])
 
 
-def sharpen_program() -> cw.Program:
+def disease_program() -> cw.heal.Transcript:
+    return compiled("cancer", load_cancer().standardised)
+
+
+def sharpen_program() -> cw.heal.Transcript:
     context = bgv(256, 1).context
     picture = np.random.default_rng(3).integers(0, 256, (2, 20, 9))
     strips = sharpen.Strips(context, picture.shape)
     kernel = sharpen.Filter(sharpen.KERNEL, strips.line)
     keys = context.keygen(kernel.rotations)
-    return cw.trace(kernel, keys.encrypt(strips.pack(picture), batch=True))
+    return cw.trace(kernel, keys.encrypt(strips.pack(picture), batch=True)).to_heal()
 
 
-def sentiment_program() -> cw.Program:
+def sentiment_program() -> cw.heal.Transcript:
     reviews = load_reviews()
-    keys = ckks(64, 7)
-    embedded = reviews.embed(reviews.sentences[:32]).T[:4]
-    reader = sentiment.Reader(reviews)
-    reader.hidden_weight, reader.hidden_bias = reader.hidden_weight[:2, :4], reader.hidden_bias[:2]
-    reader.output_weight = reader.output_weight[:, :2]
-    return cw.trace(reader, keys.encrypt(embedded, batch=True, bound=3.0))
+    return compiled("sentiment", reviews.embed(reviews.sentences[:64]))
 
 
 PROGRAMS = {
@@ -60,7 +57,7 @@ PROGRAMS = {
 @cache
 def transcript(demo: str) -> cw.heal.Transcript:
     """The demo's program in HEAL's ops, with its inputs and expected results."""
-    return PROGRAMS[demo]().to_heal()
+    return PROGRAMS[demo]()
 
 
 @pytest.fixture(params=builds.LANGUAGES)
@@ -84,7 +81,7 @@ def test_a_demo_runs_with_fallback_and_every_result_is_as_expected(demo: str, de
 def test_every_step_of_a_demo_is_that_of_the_host(demo: str, device: str) -> None:
     found = diff(transcript(demo), device=device)
     assert found, str(found)
-    assert found.compared > 400
+    assert found.compared > 300
 
 
 def test_the_examples_conform(device: str) -> None:

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from cloakwork import fhe, files, zk
 from cloakwork.cli import main
+from cloakwork.compiler.importing import from_model
 from cloakwork.errors import CloakworkError, LoadError, SaveError
-from cloakwork.models import SquareMlp
 from cloakwork.zk.instructions.values import as_tensor
 from python.command_line import COMMAND
 from python.fhe_setup import ckks
@@ -386,7 +386,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "Public": lambda path: zk.Public.load(path, "bn254"),
     "npy": files.load_npy,
     "input": lambda path: as_tensor("x", path, "u64", (2,)),
-    "onnx": SquareMlp.from_onnx,
+    "onnx": from_model,
 }
 
 

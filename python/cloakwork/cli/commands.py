@@ -388,8 +388,8 @@ def digits(
     network: Annotated[
         Literal["simple", "mlp", "cnn"],
         typer.Option(
-            help="Two layers with a square, written by hand, for all images at once; or a network "
-            "of ONNX with ReLU, compiled, for one image after the other."
+            help="Two layers with a square, for all images at once, as a transcript; or a network "
+            "with ReLU, for one image after the other."
         ),
     ] = "simple",
     images: Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,12 @@ from cloakwork.compiler.description import Description
 from cloakwork.compiler.server import Server
 from cloakwork.errors import LoadError, ModelError, ParamError
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
+from cloakwork.fhe.files.sets import CiphertextSet
 from cloakwork.programs import notes
 from cloakwork.programs.program import Program
 
 if TYPE_CHECKING:
+    from cloakwork._core import Tensor
     from cloakwork.compiler.graph import Graph
     from cloakwork.compiler.report import CompileReport
     from cloakwork.programs.transcript import Transcript
@@ -102,6 +104,15 @@ class CompiledModel:
         inputs   ciphertexts by name, with their evaluation keys
         """
         return self.program.to_heal(dict(inputs), **options)
+
+    def results(self, outputs: Sequence[Tensor], inputs: Mapping[str, Any]) -> CiphertextSet:
+        """The outputs of a run of its transcript as results that the inputs' client decrypts.
+
+        inputs   the ciphertexts that `to_heal` got
+        """
+        own = self.program
+        found = own._around(outputs, own._clients(dict(inputs)))
+        return CiphertextSet(dict(zip(own.outputs, found, strict=True)))
 
     def __repr__(self) -> str:
         shapes = ", ".join(f"{p.name} {list(p.shape)}" for p in self.description.inputs)

@@ -1,12 +1,11 @@
 """Models that run encrypted, and data for them, as they come with the package."""
 
 from cloakwork.models.cancer import Cancer, load_cancer
-from cloakwork.models.digits import Digits, load_digits, load_digits_model
+from cloakwork.models.digits import Digits, load_digits
 from cloakwork.models.fashion import Fashion, load_fashion
 from cloakwork.models.networks import NETWORKS, network_path
 from cloakwork.models.photograph import Photograph, load_photograph
 from cloakwork.models.sentiment import Reviews, load_reviews
-from cloakwork.models.square_mlp import SquareMlp
 
 __all__ = [
     "NETWORKS",
@@ -15,10 +14,8 @@ __all__ = [
     "Fashion",
     "Photograph",
     "Reviews",
-    "SquareMlp",
     "load_cancer",
     "load_digits",
-    "load_digits_model",
     "load_fashion",
     "load_photograph",
     "load_reviews",

@@ -1,4 +1,4 @@
-"""The UCI test digits and the model trained on half of them."""
+"""The UCI test digits, of which half trained the networks for them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.models.square_mlp import SquareMlp
 from cloakwork.models.stored import DATA, unpack
 
 
@@ -37,9 +36,3 @@ def load_digits() -> Digits:
         test_index=stored["test_index"].astype(np.int64),
         **texts,
     )
-
-
-def load_digits_model() -> SquareMlp:
-    """The 64 -> 32 -> 10 model in the package: the weights of its `digits.onnx`."""
-    stored, _ = unpack(DATA / "digits_model.zip")
-    return SquareMlp(**{name: weights.astype(np.float64) for name, weights in stored.items()})

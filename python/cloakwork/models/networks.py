@@ -8,7 +8,8 @@ from cloakwork.errors import ModelError
 from cloakwork.models.stored import DATA
 
 NETWORKS = (
-    "cancer", "digits_cnn", "digits_mlp", "fashion_cnn", "fashion_mlp", "resnet20", "sentiment",
+    "cancer", "digits_cnn", "digits_mlp", "digits_square", "fashion_cnn", "fashion_mlp", "resnet20",
+    "sentiment",
 )  # fmt: skip
 
 
