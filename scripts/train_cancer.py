@@ -6,9 +6,9 @@ Needs scikit-learn, only for the table, and onnx. Writes `cancer.zip`: the model
 of the table; and `cancer.onnx`: the model as Gemm and Sigmoid, on standardised features.
 
 Features are standardised and clipped at three deviations, so that every patient's score stays in
-|z| < 16, a domain for polynomials that approximate the sigmoid. Weight decay was chosen by five-fold
-cross-validation inside the training part (`--cross-validate` repeats that); the test part is used
-once, to print the accuracy.
+|z| < 16, a domain for polynomials that approximate the sigmoid. Weight decay was chosen by
+five-fold cross-validation inside the training part (`--cross-validate` repeats that); the test part
+is used once, to print the accuracy.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -231,6 +233,19 @@ def test_inputs_that_do_not_fit_are_refused_before_encryption(
     client, _ = small[0].split()
     with pytest.raises(ModelError, match=words):
         client.encrypt(change(small[2][0]))
+
+
+@pytest.mark.parametrize("module", ["onnx", "scipy"])
+def test_without_the_extra_models_it_is_named(module: str) -> None:
+    program = (
+        f"import sys; sys.modules[{module!r}] = None; from cloakwork import fhe, models; "
+        "fhe.compile(models.network_path('cancer'), models.load_cancer().standardised)"
+    )
+    line = [sys.executable, "-c", program]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert "ModelError" in done.stderr
+    assert f"{module}" in done.stderr
+    assert "pip install 'cloakwork[models]'" in done.stderr
 
 
 def test_results_beyond_the_range_of_the_sample_are_told() -> None:

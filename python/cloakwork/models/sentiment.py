@@ -71,12 +71,6 @@ class Reviews:
     def _index(self) -> dict[str, int]:
         return {word: index for index, word in enumerate(self.words)}
 
-    @property
-    def largest_hidden(self) -> float:
-        """No |input of GELU| is larger, for any sentence: means lie between the words' vectors."""
-        alone = self.vectors @ self.hidden_weight.T + self.hidden_bias
-        return float(max(np.abs(alone).max(), np.abs(self.hidden_bias).max()))
-
     def scores(self, embedded: Floats) -> Floats:
         """[n]: the logits of [n, 32], positive for positive."""
         hidden = gelu(embedded @ self.hidden_weight.T + self.hidden_bias)
