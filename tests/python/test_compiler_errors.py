@@ -90,6 +90,15 @@ def test_stated_errors_hold_wherever_values_stay_within_their_ranges() -> None:
     assert bounded <= 1
 
 
+def test_samples_beyond_stated_bounds_count_as_their_edges() -> None:
+    graph = perceptron((8, 4, 2))
+    model = fhe.compile(graph, sample_of(graph, 64), bounds=(-0.5, 0.5), **SMALL)
+    inside = {"x": sample_of(graph, 20, seed=3)["x"] / 2}
+    worst, bounded = worst_excess(model, inside, 20)
+    assert 0.01 < worst <= 1
+    assert bounded <= 1
+
+
 def test_sensitivity_is_that_of_calculus() -> None:
     """Of A x + b with noise 1 in x and in the result: the root of 1 + the squares of each row."""
     generator, builder = np.random.default_rng(2), Builder()

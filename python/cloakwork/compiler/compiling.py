@@ -106,7 +106,12 @@ def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
         bounds=_bounds(graph, given["bounds"]),
         bootstrap=given["bootstrap"],
     )
-    return _Compiler(graph, values, own).model()
+    # Inputs beyond stated bounds will not come: the sample is one of those that will.
+    within = {
+        name: np.clip(one, *own.bounds[name]) if name in own.bounds else one
+        for name, one in values.items()
+    }
+    return _Compiler(graph, within, own).model()
 
 
 def _degree(degree: int | None) -> int | None:
