@@ -292,8 +292,6 @@ def test_models_of_no_functions_stay() -> None:
     found = approximate(graph, np.ones((1, 3)))
     assert found.rows == ()
     assert found.deviation == 0
-    low, high = found.ranges["x"]
-    np.testing.assert_array_equal(low, high)
 
 
 @pytest.mark.parametrize("kind", ["relu", "sigmoid", "rsqrt", "exp"])
