@@ -21,10 +21,21 @@ Floats = NDArray[np.float64]
 # Diagonals [p] by offset, by (output, input); each repeats in all slots.
 Blocks = Mapping[tuple[int, int], Mapping[int, NDArray[Any]]]
 
+# Radii as near as this are one.
+_ALIKE = 1 - 2.0**-30
+
 
 def repeated(values: NDArray[Any], slots: int) -> NDArray[Any]:
     """[p] -> [slots]."""
     return np.tile(values, slots // len(values))
+
+
+def _is_circle(given: Bound) -> bool:
+    """Whether all slots have complex numbers up to one radius, up to roundings of it."""
+    size = given.magnitude
+    alike = float(size.max()) * _ALIKE <= float(size.min())
+    edges = (-given.low, given.high, given.imaginary)
+    return alike and all(float(edge.min()) >= float(size.max()) * _ALIKE for edge in edges)
 
 
 class MapNorms:
@@ -79,6 +90,8 @@ class MapNorms:
     def bound(self, given: Bound) -> Bound:
         """The bounds [outputs, slots] of the results, for inputs [inputs, slots] within theirs."""
         whole = given.spread(self._shape[1], self._slots)
+        if _is_circle(whole):
+            return self._in_circles(float(whole.magnitude.max()), given)
         low, high, imaginary, size = np.zeros((4, *self.sums.shape))
         for (output, own_input), own in self._blocks.items():
             edges = [
@@ -95,12 +108,20 @@ class MapNorms:
                 imaginary[output] += multiplied(np.abs(real), im)
                 imaginary[output] += multiplied(np.abs(np.imag(values)), widest)
                 size[output] += multiplied(np.abs(values), reach)
+        return self._made((low, high, imaginary), size, given)
+
+    def _in_circles(self, radius: float, given: Bound) -> Bound:
+        """The same for complex numbers up to a radius in all slots, without a look at offsets."""
+        size = multiplied(self.sums, radius)
+        return self._made((-size, size, size), size, given)
+
+    def _made(self, edges: tuple[Floats, Floats, Floats], size: Floats, given: Bound) -> Bound:
         # Schwarz's inequality for a row of one ciphertext, and the mean over all slots.
         norm = given.rms * sqrt(self._slots * self._shape[1])
         size = np.minimum(size, multiplied(np.sqrt(self.squares), norm))
         mean = 2.0**self.norms.spectral * given.rms * sqrt(self._shape[1])
         found = np.sqrt(np.square(size).mean(axis=-1).max()) if np.isfinite(size).all() else np.inf
-        return Bound.make(low, high, imaginary, size, min(float(found), mean))
+        return Bound.make(*edges, size, min(float(found), mean))
 
 
 class Effect(NamedTuple):
