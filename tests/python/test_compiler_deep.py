@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -163,6 +164,16 @@ def test_altered_levels_in_a_file_are_refused(model: CompiledModel) -> None:
     levels = model.description.levels
     assert levels is not None
     assert KeyLevels.read(Member("levels", levels.to_json())) == levels
+    assert model.rotations == list(levels.rotations)
     altered = levels.to_json() | {"rotations": [[1, 2, 3]]}
     with pytest.raises(LoadError, match=r"levels\.rotations"):
         KeyLevels.read(Member("levels", altered))
+
+
+def test_levels_beyond_the_chain_are_refused(model: CompiledModel, tmp_path: Path) -> None:
+    levels = model.description.levels
+    assert levels is not None
+    wrong = replace(model.description, levels=replace(levels, raising=1000))
+    CompiledModel(model.program, wrong).save(tmp_path / "wrong.cwk")
+    with pytest.raises(LoadError, match=r"levels: expected levels from 0 to"):
+        fhe.load_model(tmp_path / "wrong.cwk")

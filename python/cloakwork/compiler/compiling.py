@@ -448,17 +448,18 @@ class _Compiler:
     def _description(
         self, layouts: _Layouts, errors: Mapping[str, float], report: Mapping[str, Any]
     ) -> Description:
+        levels = None if layouts.deep is None else layouts.deep.key_levels
         return Description(
             self.graph.name,
             tuple(self._port(layouts.plan, node.output, 0.0) for node in self.graph.inputs),
             tuple(
                 self._port(layouts.plan, name, errors.get(name, 0.0)) for name in self.graph.outputs
             ),
-            tuple(layouts.plan.rotations),
+            tuple(layouts.plan.rotations if levels is None else levels.rotations),
             layouts.plan.needs_relinearization,
             self.graph.client_tail,
             report,
-            None if layouts.deep is None else layouts.deep.key_levels,
+            levels,
         )
 
     def _port(self, plan: GraphPlan | BatchPlan, name: str, error: float) -> Port:

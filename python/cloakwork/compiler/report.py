@@ -136,6 +136,8 @@ class CompileReport:
 
 
 def _seconds(seconds: float) -> str:
+    if seconds >= 10:
+        return f"{seconds:.0f} s"
     return f"{seconds:.2g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
 
 
