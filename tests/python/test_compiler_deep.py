@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -177,3 +178,15 @@ def test_levels_beyond_the_chain_are_refused(model: CompiledModel, tmp_path: Pat
     CompiledModel(model.program, wrong).save(tmp_path / "wrong.cwk")
     with pytest.raises(LoadError, match=r"levels: expected levels from 0 to"):
         fhe.load_model(tmp_path / "wrong.cwk")
+
+
+def test_a_result_of_which_no_estimate_is_known_goes_through_a_file(
+    model: CompiledModel, tmp_path: Path
+) -> None:
+    """The noise of deep models is estimated so pessimistically that it overflows."""
+    client, _ = model.split()
+    made = client.encrypt(sample_of(deep_perceptron(), 1)["x"])["x"]
+    replace(made, noise=inf).save(tmp_path / "x.ct")
+    found = fhe.load(tmp_path / "x.ct", insecure=True)
+    assert found.precision_estimate() < -1000
+    assert np.asarray(found.data == made.data).all()

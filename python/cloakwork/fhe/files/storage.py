@@ -78,7 +78,9 @@ def limbs_last(array: Array) -> Tensor:
 def described(ciphertext: CiphertextData) -> dict[str, Any]:
     """Everything that a file states about a ciphertext, except its residues and their seed."""
     fields: dict[str, Any] = _common(ciphertext.context, ciphertext.key)
-    fields |= {"level": ciphertext.level, "noise": ciphertext.noise, "parts": ciphertext.parts}
+    # Estimates of deep models may overflow: then any number so large says as little.
+    noise = min(ciphertext.noise, _MOST_BITS - 1)
+    fields |= {"level": ciphertext.level, "noise": noise, "parts": ciphertext.parts}
     fields |= {"batch": ciphertext.batch, "packing": _packing_fields(ciphertext.packing)}
     if isinstance(ciphertext, CkksCiphertext):
         fields |= {"scale": ciphertext.scale.hex(), "size": ciphertext.size}
