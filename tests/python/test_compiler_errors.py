@@ -123,8 +123,8 @@ def test_errors_of_a_few_inputs_tell_about_more_sensitive_ones() -> None:
     found = Sensitivity.of(graph, {"x": sample})
     noise = np.random.default_rng(1).normal(size=(16, 1)) / 100
     stated = found.stated({square: noise})[square]
-    # The derivative is 100 there: errors of up to 5 standard deviations of 1, with room.
-    assert 4 < stated < 30
+    # The derivative is 100 there: errors of up to 6 standard deviations of 1, with room.
+    assert 5 < stated < 40
 
 
 @pytest.mark.parametrize(("name", "goal"), [("cancer", 252), ("sentiment", 832)])
@@ -145,5 +145,5 @@ def test_predictions_on_the_whole_test_set_are_those_in_plain(name: str, goal: i
     clear = np.abs(exact) > output.error + model.report.approximation_error
     assert ((found > 0) == (exact > 0))[clear].all()
     assert np.abs(found - exact).max() <= output.error + model.report.approximation_error + 1e-5
-    assert clear.mean() > 0.99
+    assert clear.mean() > 0.98
     assert abs(int(((found > 0) == labels).sum()) - goal) <= 0.005 * len(labels)

@@ -25,7 +25,7 @@ _DRAWS = 8
 # So little that outputs change in proportion, and far more than floats' rounding.
 _NOISE = 2.0**-30
 # Stated errors are so many standard deviations, and at least so many times the largest measured.
-_DEVIATIONS, _LEAST_FACTOR = 5.0, 2.0
+_DEVIATIONS, _LEAST_FACTOR = 6.0, 3.0
 # Errors of the outputs of one run depend on each other: as many count as independent at most,
 # but for inputs that were tried.
 _MOST_INDEPENDENT = 16
