@@ -13,10 +13,14 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from cloakwork.compiler import functions
 from cloakwork.errors import ModelError
+
+try:
+    from scipy import sparse
+except ModuleNotFoundError as missing:
+    raise ModelError("compiling needs scipy: pip install 'cloakwork[models]'") from missing
 
 Floats = NDArray[np.float64]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
-from cloakwork.errors import ModelError
-
 if TYPE_CHECKING:
     from cloakwork.compiler.compiled import CompiledModel
 
@@ -45,12 +43,8 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     Raises ModelError for models and samples that it cannot take, ParamError for options, and where
     no parameters suffice.
     """
-    try:
-        from cloakwork.compiler.compiling import compiled
-    except ModuleNotFoundError as error:
-        if str(error.name).partition(".")[0] != "scipy":
-            raise
-        raise ModelError("compiling needs scipy: pip install 'cloakwork[models]'") from error
+    from cloakwork.compiler.compiling import compiled
+
     return compiled(
         model,
         sample,
