@@ -11,9 +11,11 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe, serving, zk
+from cloakwork.fhe import heir
 
 MODULES = (
     "cloakwork", "cloakwork.backend", "cloakwork.errors", "cloakwork.fft", "cloakwork.fhe",
+    "cloakwork.fhe.heir",
     "cloakwork.fields", "cloakwork.heal", "cloakwork.linalg", "cloakwork.ops", "cloakwork.random",
     "cloakwork.serving", "cloakwork.zk", "cloakwork.zk.groth16",
 )  # fmt: skip
@@ -104,7 +106,7 @@ SAMPLES = [serving.Limits(), *of_arrays(), *of_programs(), *of_fhe(), *of_zk()]
 # These hold the engine's programs and runs, files, functions, secrets, or tables of a context.
 NOT_PICKLED = {
     cw.Program, cw.Report, cw.RunResult, cw.backend.Selection, cw.heal.Transcript,
-    fhe.Bootstrapping, fhe.Keys, fhe.LinearMap, fhe.LinearTransform, fhe.Matrix,
+    fhe.Bootstrapping, fhe.Keys, fhe.LinearMap, fhe.LinearTransform, fhe.Matrix, heir.Module,
     serving.ModelClient, serving.ProgramClient, serving.Remote,
     serving.ServedProgram, zk.Outcome, zk.Program,
     zk.ProgramBuilder, zk.ProgramFunction, zk.ProvingKey, zk.Traced, zk.groth16.Prover,
