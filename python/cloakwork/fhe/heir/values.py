@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cloakwork.fhe.heir.text import Operation
 
 # More numbers than that are no constant of a program.
-_MOST = 1 << 26
+_MOST = 1 << 24
 _TENSOR = re.compile(r"tensor<((?:\d+x)*)(.+?)>?", re.DOTALL)
 _NUMBER = re.compile(r"-?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?")
 _ELEMENTS = {"f16": "<f2", "f32": "<f4", "f64": "<f8", "i1": "?", "index": "<i8"}
