@@ -136,6 +136,26 @@ def test_loops_and_tensors_of_ciphertexts() -> None:
     assert len(results) == 2
 
 
+def test_several_ciphertexts_and_plain_arguments() -> None:
+    lines = ["%c0 = arith.constant 0 : index", "%c1 = arith.constant 1 : index",
+             "%a = tensor.extract %x[%c0] : tensor<2x!ct_L3>",
+             "%b = tensor.extract %x[%c1] : tensor<2x!ct_L3>",
+             "%p = lwe.rlwe_encode %v <encoding = #enc, ring = #ring> : tensor<32xf64> -> !pt",
+             "%s = ckks.sub %a, %b : (!ct_L3, !ct_L3) -> !ct_L3",
+             "%q = ckks.add_plain %s, %p : (!ct_L3, !pt) -> !ct_L3",
+             "%r = ckks.add_plain %q, %w : (!ct_L3, !pt) -> !ct_L3",
+             "return %r : !ct_L3"]  # fmt: skip
+    arguments = "%x: tensor<2x!ct_L3>, %v: tensor<32xf64>, %w: !pt"
+    module = heir.loads(head() + function(*lines, arguments=arguments), insecure=True)
+    keys = module.keygen()
+    pair = [keys.encrypt(X), keys.encrypt(Y)]
+    program = module.trace(pair, Y, X)
+    (result,) = program.run(*pair).outputs
+    np.testing.assert_allclose(keys.decrypt(result).real, X - Y + Y + X, atol=1e-6)
+    with pytest.raises(ParamError, match="2 ciphertexts for tensor<2x!ct_L3>"):
+        module.trace(pair[:1], Y, X)
+
+
 # What the server prepares, calls, and what the client encrypts and decrypts.
 WHOLE = """
   func.func @f__preprocessing() -> !preprocessing.storage<!pt> {

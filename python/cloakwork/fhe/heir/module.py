@@ -227,11 +227,27 @@ class Module:
     def trace(
         self, *arguments: Any, function: str | None = None, bootstrap: Bootstrap | None = None
     ) -> Program:
-        """A function as a program of its ciphertexts, recorded with these as examples."""
+        """A function as a program of its ciphertexts, recorded with these as examples.
+
+        The ciphertexts of lists are inputs one after another; what is not encrypted is recorded.
+        """
         from cloakwork.programs.tracing import trace
 
         run = self.function(function, bootstrap=bootstrap)
-        return trace(run, *arguments)
+        rows = [list(given) if isinstance(given, list | tuple) else [given] for given in arguments]
+        encrypted = [isinstance(row[0], Ciphertext) if row else False for row in rows]
+
+        def recorded(*flat: Ciphertext) -> Any:
+            left = iter(flat)
+            given = []
+            for argument, row, known in zip(arguments, rows, encrypted, strict=True):
+                taken = [next(left) for _ in row] if known else []
+                single = argument is row[0] if row else False
+                given.append((taken[0] if single else taken) if known else argument)
+            return run(*given)
+
+        examples = [x for row, known in zip(rows, encrypted, strict=True) if known for x in row]
+        return trace(recorded, *examples)
 
     def encrypt(self, keys: Keys, *values: Any, function: str | None = None) -> list[Any]:
         """The encrypted arguments of a function, by the text's own functions of the client.
