@@ -150,7 +150,12 @@ def stated(ciphertext: CiphertextData) -> tuple[dict[str, Any], Array]:
 def save_public(path: PathLike | BinaryIO, public: PublicKey) -> None:
     """Write a public key: its first half and a seed."""
     fields = _common(public.context, public.key) | {"seed": public.seed.hex()}
-    save(path, "public key", fields, {"data": limbs_first(public.data[0])})
+    save(path, "public key", fields, {"data": _public_data(public)})
+
+
+def _public_data(public: PublicKey) -> Array:
+    """What a file holds of a public key: without a seed, both halves."""
+    return limbs_first(public.data[0] if public.seed else public.data)
 
 
 def save_evaluation(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> None:
@@ -165,7 +170,10 @@ def save_evaluation(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> No
     fields["seeds"] = {name: key.seed.hex() for name, key in named.items()}
     fields["key_levels"] = {name: key.level for name, key in named.items()}
     tables = evaluation.context.tables
-    bodies = {name: limbs_first(halves(tables, key.data)[0]) for name, key in sorted(named.items())}
+    bodies = {
+        name: limbs_first(halves(tables, key.data)[0] if key.seed else key.data)
+        for name, key in sorted(named.items())
+    }
     save(path, "evaluation keys", fields, bodies)
 
 
@@ -173,7 +181,7 @@ def save_secret(path: PathLike, keys: Keys) -> None:
     """Write the secret and the public key, readable by the owner only (mode 0600)."""
     fields = _common(keys.context, keys.key) | {"seed": keys.public.seed.hex()}
     with wiped(keys._coefficients()) as coefficients:
-        tensors = {"secret": np.asarray(coefficients), "public": limbs_first(keys.public.data[0])}
+        tensors = {"secret": np.asarray(coefficients), "public": _public_data(keys.public)}
         save(path, "secret key", fields, tensors, private=True)
 
 
@@ -391,9 +399,10 @@ def _estimate(contents: Contents, name: str) -> float:
 
 def _public(contents: Contents, context: Context, tensor: str = "data") -> PublicKey:
     basis = context.tables.chain(context.parameters.level)
-    body = _residues(contents, tensor, (), basis.moduli, basis.degree)
-    seed = _seed(contents, bytes.fromhex(contents.field("seed", str)))
-    data, key = frozen(expanded_encryption(basis, body, seed)), contents.field("key", str)
+    seed = _key_seed(contents, contents.field("seed", str))
+    body = _residues(contents, tensor, () if seed else (2,), basis.moduli, basis.degree)
+    data = frozen(expanded_encryption(basis, body, seed) if seed else body)
+    key = contents.field("key", str)
     found = fingerprint(data, seed)
     if found != key:
         raise contents.wrong("key", f"{found}, that of its residues", key)
@@ -410,7 +419,7 @@ def _evaluation(contents: Contents, context: Context) -> EvaluationKeys:
         tables = context.tables.entry if name == _ENTER else context.tables
         if levels[name] > tables.parameters.level:
             raise contents.wrong("key_levels", f"{tables.parameters.level} for {name!r}", "more")
-        seed = _seed(contents, bytes.fromhex(text))
+        seed = _key_seed(contents, text)
         keys[name] = _switching_key(contents, name, tables, (levels[name], seed))
     squared, sparse = keys.pop("s^2", None), None
     if _ENTER in keys or _LEAVE in keys:
@@ -442,6 +451,10 @@ def _switching_key(
     """A key of known level and seed; LoadError if its tensor has another shape than the level's."""
     level, seed = known
     basis, digits = tables.extended(level), tables.digit_count(level)
+    if not seed:
+        lead = (2, digits) if tables.special_limbs else (digits, 2)
+        whole = _residues(contents, name, lead, basis.moduli, basis.degree)
+        return SwitchingKey(frozen(whole), seed, level)
     body = _residues(contents, name, (digits,), basis.moduli, basis.degree)
     return SwitchingKey(frozen(expanded(tables, level, seed, body)), seed, level)
 
@@ -454,6 +467,11 @@ def _secret(contents: Contents, context: Context) -> Keys:
         return Keys._restored(_public(contents, context, "public"), coefficients)
     finally:
         coefficients[...] = 0
+
+
+def _key_seed(contents: Contents, text: str) -> bytes:
+    """The seed of a key; b"" for another library's key, which is stored whole."""
+    return _seed(contents, bytes.fromhex(text)) if text else b""
 
 
 def _seed(contents: Contents, seed: bytes) -> bytes:

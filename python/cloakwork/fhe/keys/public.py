@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 class PublicKey(Stored):
     """An encryption of zero under every modulus of the chain.
 
-    data   [2, N, k]; its second half is expanded from `seed`
+    data   [2, N, k]; its second half is expanded from `seed`, if it has one: another library's
+           key has b"", and is stored whole
     key    the secret's fingerprint
     """
 
@@ -112,7 +113,8 @@ def expanded_encryption(basis: Basis, body: Tensor, seed: bytes) -> Tensor:
 
 def fingerprint(data: Tensor, seed: bytes) -> str:
     """32 hexadecimal digits for a secret, from its public key [2, N, k]."""
-    limb = np.ascontiguousarray(np.asarray(data[0, :, 0]))
+    halves = data[0, :, 0] if seed else data[:, :, 0]
+    limb = np.ascontiguousarray(np.asarray(halves))
     return blake2b(seed + limb.tobytes(), digest_size=16).hexdigest()
 
 

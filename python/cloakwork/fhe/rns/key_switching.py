@@ -31,6 +31,8 @@ from cloakwork.modular.negacyclic import integers
 class SwitchingKey:
     """From one secret to another, with the seed that all a_d are expanded from.
 
+    The seed of another library's key is b"": it is stored whole.
+
     data    [2, D, N, special + level + 1] of b and a; in the gadget form [D, 2, N, level + 1]
     level   the highest at which it switches
     """
