@@ -24,7 +24,7 @@ from cloakwork import files, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import CloakworkError, LoadError, ParamError
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
-from cloakwork.fhe.bgv.ciphertext import sized
+from cloakwork.fhe.bgv.integers import sized
 from cloakwork.fhe.bgv.sizes import any_message, drawn
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
