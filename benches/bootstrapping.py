@@ -87,7 +87,7 @@ def serve(folder: Path, slots: int) -> None:
     x = keys.load(folder / "x.ct")
     if slots < keys.context.slots:
         x = x.with_packing(keys.context.packing(slots, period=slots, tiled=True))
-    bootstrapping = fhe.Bootstrapping(keys.context, slots, **SETS[slots][0])
+    bootstrapping = fhe.Bootstrapping(keys.context, slots, compact=True, **SETS[slots][0])
     times = []
     for _ in range(RUNS):
         begun = process_time()
