@@ -426,7 +426,7 @@ def cifar(
 ) -> None:
     """Run ResNet-20 with bootstrapping on an encrypted picture of 3 x 32 x 32.
 
-    It takes some minutes and 12 GB.
+    Compiling takes about six minutes, the run two; both 12 GB of memory.
     """
     with in_words(context.obj):
         from cloakwork.demo import cifar as demo
