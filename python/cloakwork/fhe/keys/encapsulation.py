@@ -18,7 +18,6 @@ import numpy as np
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
-from cloakwork.fhe.keys.secrets import leads
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns.key_switching import SwitchingKey, halves, switching_key
 from cloakwork.fhe.rns.layout import limb_range
@@ -90,6 +89,9 @@ def encapsulation(tables: Tables, secret: Tensor, level: int) -> Encapsulation:
 
 def owns_encapsulation(tables: Tables, keys: Encapsulation, secret: Tensor) -> bool:
     """Whether the keys lead from a secret [N, special + k] to one of weight 32, and back."""
+    # Servers, which have no secrets, do not load what knows them.
+    from cloakwork.fhe.keys.secrets import leads
+
     parameters, entry = tables.parameters, tables.entry
     with wiped(_hidden(tables, keys.leave, secret)) as sample:
         # A sum of squares of 32 with no coefficient beyond 1: that many are nonzero.
