@@ -18,8 +18,8 @@ Array = NDArray[np.int64]
 
 
 @lru_cache(maxsize=16)
-def least_root_order(basis: Basis) -> Array:
-    """[k, N]: the places here of the values in a library whose psi is the least root of its order.
+def order_of(basis: Basis, roots: tuple[int, ...] | None) -> Array:
+    """[k, N]: the places here of the values in a library of these roots psi, or the least ones.
 
     theirs = np.take_along_axis(ours, order, -1).
     """
@@ -31,8 +31,9 @@ def least_root_order(basis: Basis) -> Array:
     exponents = 2 * _reversal(degree) + 1
     places = np.empty(2 * degree, dtype=np.int64)
     places[exponents] = np.arange(degree)
-    least = exponents[points.argmin(axis=-1)]
-    return np.asarray(places[exponents * least[:, np.newaxis] % (2 * degree)])
+    wanted = points.min(axis=-1) if roots is None else np.array(roots)
+    own = exponents[(points == wanted[:, np.newaxis]).argmax(axis=-1)]
+    return np.asarray(places[exponents * own[:, np.newaxis] % (2 * degree)])
 
 
 def transformed(basis: Basis, coefficients: Array) -> Array:
@@ -42,16 +43,16 @@ def transformed(basis: Basis, coefficients: Array) -> Array:
     return np.asarray(data.moveaxis(-1, -2)).reshape(coefficients.shape)
 
 
-def to_theirs(basis: Basis, ours: Array) -> Array:
-    """[..., k, N] in our order -> in that of the least roots."""
-    order = np.broadcast_to(least_root_order(basis), ours.shape)
+def to_theirs(basis: Basis, ours: Array, roots: tuple[int, ...] | None = None) -> Array:
+    """[..., k, N] in our order -> in that of other roots, by default the least."""
+    order = np.broadcast_to(order_of(basis, roots), ours.shape)
     return np.asarray(np.take_along_axis(ours, order, axis=-1))
 
 
-def from_theirs(basis: Basis, theirs: Array) -> Array:
+def from_theirs(basis: Basis, theirs: Array, roots: tuple[int, ...] | None = None) -> Array:
     """The inverse of `to_theirs`."""
     found = np.empty(theirs.shape, dtype=np.int64)
-    order = np.broadcast_to(least_root_order(basis), theirs.shape)
+    order = np.broadcast_to(order_of(basis, roots), theirs.shape)
     np.put_along_axis(found, order, theirs, axis=-1)
     return found
 

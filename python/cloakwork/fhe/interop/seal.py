@@ -12,36 +12,34 @@ digit for each limb, and one special modulus.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from math import inf, log2
-from typing import TYPE_CHECKING, Any, Protocol
+from math import log2
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cloakwork import files, ops
 from cloakwork._core import Tensor
-from cloakwork.errors import CloakworkError, LoadError, ParamError
+from cloakwork.errors import LoadError, ParamError
 from cloakwork.fhe.bgv import BgvCiphertext, BgvContext
 from cloakwork.fhe.bgv.integers import sized
 from cloakwork.fhe.bgv.sizes import any_message, drawn
 from cloakwork.fhe.ciphertext import Ciphertext
-from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
+from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.estimates import noise as estimates
-from cloakwork.fhe.estimates.bounds import Bound, Stated
+from cloakwork.fhe.estimates.bounds import Stated
 from cloakwork.fhe.files.container import PathLike
 from cloakwork.fhe.files.storage import limbs_first, limbs_last
 from cloakwork.fhe.interop import order, seal_format
+from cloakwork.fhe.interop.objects import Owner, ckks_ciphertext, key_of, refusing, weights
 from cloakwork.fhe.interop.seal_format import Layout, Reader
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.keys.public import PublicKey, fingerprint, secret_encryption
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns.key_switching import SwitchingKey, halves
-from cloakwork.fhe.rns.tables import Basis, frozen
+from cloakwork.fhe.rns.tables import frozen
 from cloakwork.fhe.schemes import context_of
-from cloakwork.modular.negacyclic import integers
 
 if TYPE_CHECKING:
     from cloakwork.fhe.keys.keys import Keys
@@ -61,14 +59,6 @@ _ROOM = 256
 _SLACK = 3.0
 
 
-class Owner(Protocol):
-    """Keys of any kind: their fingerprint says whose secret it is."""
-
-    @property
-    def key(self) -> str:
-        """The secret's fingerprint."""
-
-
 def load_parameters(
     path: PathLike,
     *,
@@ -85,7 +75,7 @@ def load_parameters(
     Raises LoadError for another file, and for parameters that have no counterpart here.
     """
     reader = seal_format.opened(path, _PARAMETERS_MOST)
-    with _refusing(reader):
+    with refusing(reader):
         scheme = _SCHEMES.get(reader.take(1, "scheme")[0])
         if scheme is None:
             raise reader.wrong("scheme", "2 (CKKS) or 3 (BGV)", "another: BFV is not read")
@@ -158,14 +148,14 @@ def load_ciphertext(
     """
     own = _suitable(context)
     reader = seal_format.opened(path, _most(own, 3))
-    with _refusing(reader):
+    with refusing(reader):
         level, scale, factor, data = _ciphertext(reader, context, None)
         reader.finish()
         common: dict[str, Any] = {
             "context": context,
             "data": data,
             "level": level,
-            "key": _key(context, owner),
+            "key": key_of("seal", context, owner),
             "packing": context.whole,
             "claimed": True,
         }
@@ -173,13 +163,7 @@ def load_ciphertext(
         if isinstance(context, BgvContext):
             made = _bgv(context, common, factor, noise)
         else:
-            assert isinstance(context, CkksContext)
-            if not 0 < scale < inf:
-                raise reader.wrong("scale", "a positive number", scale)
-            noise = estimates.reached(own, level, 1.0) if noise is None else noise
-            given = bound if bound is not None else context.bound
-            held = Bound.stated(1.0 if given is None else given)
-            made = CkksCiphertext(**common, noise=noise, scale=scale, bound=held)
+            made = ckks_ciphertext(reader, common, scale, (noise, bound))
         return made.using(owner) if isinstance(owner, EvaluationKeys) else made
 
 
@@ -213,7 +197,7 @@ def load_public_key(path: PathLike, context: Context) -> PublicKey:
     """A public key; its limb of the special modulus, which only SEAL uses, is dropped."""
     own = _suitable(context)
     reader = seal_format.opened(path, _most(own, 2))
-    with _refusing(reader):
+    with refusing(reader):
         _, _, _, data = _ciphertext(reader, context, 2)
         reader.finish()
         chain = frozen(data[..., len(own.special) :])
@@ -253,7 +237,7 @@ def load_evaluation_keys(
             raise LoadError(f"{files.name_of(galois)}: SEAL: {hint}")
         for place, key in found.items():
             turns[2 * place + 1] = _turned(context, key, pow(2 * place + 1, -1, 2 * own.degree))
-    return EvaluationKeys(context, _key(context, owner), squared, turns)
+    return EvaluationKeys(context, key_of("seal", context, owner), squared, turns)
 
 
 def save_evaluation_keys(
@@ -287,7 +271,7 @@ def load_secret_key(path: PathLike, context: Context, public: PublicKey | None =
 
     own = _suitable(context)
     reader = seal_format.opened(path, _most(own, 1))
-    with _refusing(reader):
+    with refusing(reader):
         moduli = own.moduli + own.special
         found, count, _ = reader.fields(_PLAINTEXT, "plaintext")
         if found != _identity(own, moduli) or count != own.degree * len(moduli):
@@ -359,7 +343,7 @@ def _switching_keys(path: PathLike, context: Context, count: int) -> dict[int, S
     each = digits * (_most(own, 2) + 64) + 8
     reader = seal_format.opened(path, count * each + _ROOM)
     found: dict[int, SwitchingKey] = {}
-    with _refusing(reader):
+    with refusing(reader):
         if reader.take(32, "parameters") != _identity(own, own.moduli + own.special):
             raise reader.wrong("parameters", "keys of the context's parameters", "others")
         present = reader.word("number of keys")
@@ -378,7 +362,7 @@ def _switching_keys(path: PathLike, context: Context, count: int) -> dict[int, S
             basis = tables.extended(own.level)
             stacked = np.stack([limbs_first(pair) for pair in pairs], axis=1)
             data = limbs_last(stacked)
-            ops.modmul(data, _over_special(own, basis, -1), basis.q, out=data)
+            ops.modmul(data, weights(own, -1), basis.q, out=data)
             found[place] = SwitchingKey(frozen(data), b"", own.level)
         reader.finish()
     return found
@@ -400,7 +384,7 @@ def _write_keys(
         pieces.append(_words(b.shape[0]))
         for number in range(b.shape[0]):
             pair = limbs_last(np.stack((limbs_first(b[number]), limbs_first(a[number]))))
-            ops.modmul(pair, _over_special(own, basis, 1), basis.q, out=pair)
+            ops.modmul(pair, weights(own, 1), basis.q, out=pair)
             pieces.append(seal_format.packed(_key_members(context, pair, version), version))
     files.write(path, seal_format.packed(b"".join(pieces), version))
 
@@ -409,13 +393,6 @@ def _turned(context: Context, key: SwitchingKey, element: int) -> SwitchingKey:
     """The key after X -> X^element: SEAL's follow their automorphism, ours precede it."""
     data = order.turned(context.tables, limbs_first(key.data), element)
     return SwitchingKey(frozen(limbs_last(data)), b"", key.level)
-
-
-def _over_special(own: Parameters, basis: Basis, exponent: int) -> Tensor:
-    """[special + k]: P^exponent in the limbs of the chain, 1 in the special one."""
-    special, limbs = own.special[0], len(own.special)
-    weights = [1] * limbs + [pow(special, exponent, q) for q in basis.moduli[limbs:]]
-    return integers(weights)
 
 
 def _key_members(context: Context, data: Tensor, version: str) -> bytes:
@@ -463,11 +440,6 @@ def _suitable(context: Context) -> Parameters:
     return own
 
 
-def _key(context: Context, owner: Owner | None) -> str:
-    """The owner's fingerprint; without one, a name that all of the context's objects share."""
-    return "seal:" + context.parameters.fingerprint[:27] if owner is None else owner.key
-
-
 def _modulus(reader: Reader) -> int:
     inner = reader.object(_ROOM)
     found = inner.word("modulus")
@@ -477,14 +449,3 @@ def _modulus(reader: Reader) -> int:
 
 def _words(*numbers: int) -> bytes:
     return b"".join(number.to_bytes(8, "little") for number in numbers)
-
-
-@contextmanager
-def _refusing(reader: Reader) -> Iterator[None]:
-    """LoadError for whatever a file's contents raise."""
-    try:
-        yield
-    except LoadError:
-        raise
-    except (CloakworkError, ValueError, OverflowError) as error:
-        raise LoadError(f"{reader.path}: {error}") from error

@@ -100,12 +100,12 @@ class Reader:
     path: Path
     data: bytes
     place: int = 0
+    library: str = "SEAL"
 
     def wrong(self, what: str, expected: object, got: object) -> LoadError:
         """The LoadError for a wrong value."""
-        return LoadError(
-            f"{self.path}: SEAL, byte {self.place}: {what}: expected {expected}, got {got}"
-        )
+        place = f"{self.path}: {self.library}, byte {self.place}"
+        return LoadError(f"{place}: {what}: expected {expected}, got {got}")
 
     def take(self, count: int, what: str) -> bytes:
         """The next bytes."""
