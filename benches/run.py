@@ -168,6 +168,11 @@ def bootstrapping() -> None:
     subprocess.run([sys.executable, str(ROOT / "benches" / "bootstrapping.py")], check=True)
 
 
+def models() -> None:
+    """Compiled models: time of a run, error, keys, the server's memory; peer: TenSEAL."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "models.py")], check=True)
+
+
 def zk() -> None:
     """Fields and transforms against the portable kernels."""
     subprocess.run([sys.executable, str(ROOT / "benches" / "zk.py"), "1"], check=True)
@@ -207,6 +212,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "tensor": tensor,
     "fhe": fhe,
     "bootstrapping": bootstrapping,
+    "models": models,
     "zk": zk,
     "msm": msm,
     "groth16": groth16,
