@@ -193,7 +193,8 @@ def tenseal_side(folder: Path, case: str) -> None:
     given = np.load(folder / "x.npy")
     if case == "perceptron":
         x = tenseal.ckks_vector(context, given[0].tolist())
-        run = lambda: _squares(x, [weight.T.tolist() for weight in _perceptron_weights()])  # noqa: E731
+        layers = [weight.T.tolist() for weight in _perceptron_weights()]
+        run = lambda: _squares(x, layers)  # noqa: E731
     else:
         weights = np.linspace(-1, 1, given.shape[1]).tolist()
         columns = [tenseal.ckks_vector(context, column.tolist()) for column in given.T]

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from cloakwork import files
@@ -96,16 +95,18 @@ def compile_file(
 
 def _samples(data: Sequence[str]) -> Any:
     """The array of FILE.npy, or arrays by NAME=FILE.npy."""
+    from numpy import asarray
+
     named: dict[str, Any] = {}
     for text in data:
         name, separator, file = text.partition("=")
         if not separator:
             if len(data) > 1:
                 raise ParamError("--data", text, "NAME=FILE.npy for each of several inputs")
-            return np.asarray(files.load_npy(text))
+            return asarray(files.load_npy(text))
         if name in named:
             raise ParamError("--data", text, f"{name} once")
-        named[name] = np.asarray(files.load_npy(file))
+        named[name] = asarray(files.load_npy(file))
     return named
 
 

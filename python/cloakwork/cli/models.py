@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from cloakwork import files
 from cloakwork.cli.options import Command
 from cloakwork.cli.words import in_words, say, shown, warnings_said
 from cloakwork.errors import LoadError, ParamError
-from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
     from cloakwork.fhe.keys.keys import Keys
@@ -145,6 +143,8 @@ def encrypt_files(model: Path, folder: Path, arrays: Sequence[str], out: Path) -
 
 def values_of(arrays: Sequence[str], client: ProgramClient) -> tuple[dict[str, Any], list[Path]]:
     """The arrays of X.npy or NAME=X.npy, by input, and their files."""
+    from numpy import asarray
+
     values: dict[str, Any] = {}
     read = []
     for text in arrays:
@@ -157,7 +157,7 @@ def values_of(arrays: Sequence[str], client: ProgramClient) -> tuple[dict[str, A
             name, file = next(iter(client.inputs)), text
         if name in values:
             raise ParamError("X.npy", text, f"{name} once")
-        values[name] = np.asarray(files.load_npy(file))
+        values[name] = asarray(files.load_npy(file))
         read.append(Path(file))
     return values, read
 
@@ -173,6 +173,8 @@ def decrypt_file(folder: Path, result: Path, out: Path | None, samples: int | No
 
 def deliver(found: dict[str, Any], out: Path | None) -> None:
     """Print values, or write them: one as .npy, several into a folder."""
+    from cloakwork.tensors.conversion import asarray
+
     if out is None:
         for name, values in found.items():
             print(f"{shown(name)} = {asarray(values)}")
