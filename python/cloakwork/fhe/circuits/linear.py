@@ -68,9 +68,10 @@ class LinearMap:
     baby_steps   rotations between giant steps, by default the cheapest number
     chained      take giant steps one after the other, by the key of a single one: as fast where
                  they have no gaps, and fewer keys
-    compact      keep diagonals that do not repeat as coefficients, 8 N bytes each instead of
+    compact      keep diagonals as coefficients, 8 N bytes each instead of
                  8 N (level + 1 + special), and transform them at every product: slower by a
-                 transform a limb
+                 transform a limb.  Those that repeat so often that residues take no more than
+                 16 N bytes stay residues
 
     By diagonals in baby and giant steps with double hoisting (Bossuat, Mouchet, Troncoso-Pastoriza
     and Hubaux, ePrint 2020/1203); all outputs share the baby steps of an input, and all inputs the
@@ -232,7 +233,10 @@ class LinearMap:
             np.roll(self._whole(own.output, term), giant) for term in own.terms
         ])  # fmt: skip
         period, found = _period(rows), None
-        if period < self.context.slots:
+        basis = self.context.tables.extended(level)
+        # Residues of two numbers a coefficient, at most, are worth the transforms that they save.
+        small = period * basis.limbs <= basis.degree
+        if period < self.context.slots and (small or not self.compact):
             found = periodic_values(self.context, rows[:, :period], level, scale)
         if found is not None:
             return found
