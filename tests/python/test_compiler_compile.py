@@ -12,11 +12,13 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
+from cloakwork.compiler import compiling
 from cloakwork.compiler.building import Builder
 from cloakwork.compiler.client import OutsideWarning
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.trials import tried
 from cloakwork.errors import (
     KeyMismatchError,
     LoadError,
@@ -178,6 +180,37 @@ def test_the_least_degree_that_is_exact_enough_is_found() -> None:
         fhe.compile(graph, sample, precision=1e-12, **SMALL)
 
 
+def test_scales_that_cannot_be_precise_enough_are_not_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph, seen = perceptron((8, 4, 2)), []
+
+    def counted(*given: Any) -> Any:
+        seen.append(given)
+        return tried(*given)
+
+    monkeypatch.setattr(compiling, "tried", counted)
+    with pytest.raises(ParamError, match=r"accept a larger error"):
+        fhe.compile(graph, sample_of(graph, 8), precision=1e-15)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(("rows", "told"), [(39, True), (40, False)])
+def test_a_small_sample_is_told(rows: int, told: bool) -> None:
+    graph = perceptron((3, 2))
+    model = fhe.compile(graph, sample_of(graph, rows), **SMALL)
+    assert ("ranges and domains are uncertain" in model.describe()) == told
+    assert model.report_json["sample_rows"] == rows
+
+
+def test_the_report_says_how_likely_values_leave_their_domain() -> None:
+    builder = Builder(name="relu")
+    graph = builder.graph([builder.function(builder.input("x", (3,)), "relu")])
+    found = fhe.compile(graph, sample_of(graph, 64), **SMALL).report_json["functions"]
+    assert [row["function"] for row in found] == ["relu"]
+    assert 0 <= found[0]["leaves"] < 0.1
+
+
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
@@ -188,7 +221,7 @@ def test_the_least_degree_that_is_exact_enough_is_found() -> None:
         ({"precision": 0.0}, ParamError, "precision"),
         ({"bounds": (1.0, 0.0)}, ParamError, "bounds"),
         ({"bounds": {"y": (0.0, 1.0)}}, ParamError, "bounds"),
-        ({"degree": 3000}, ParamError, "degree"),
+        ({"degree": 3000}, ParamError, "degree: got 3000, expected a power of two from"),
         ({"degree": 2**12, "insecure": False}, ParamError, "depth"),
         ({"security": 100, "insecure": False}, ParamError, "security"),
     ],

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cloakwork.compiler.approximation.approximate import approximate
 from cloakwork.compiler.approximation.options import ApproximationOptions
+from cloakwork.compiler.approximation.report import ApproximationRow
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.costs import MEASURED, Ring, Work
 from cloakwork.compiler.deep import SCALES, Deep, deepened
@@ -36,7 +37,7 @@ from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bootstrapping.context import bootstrapping_parameters
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.operands import is_number
-from cloakwork.fhe.parameters import Parameters
+from cloakwork.fhe.parameters import Parameters, check_degree
 from cloakwork.fhe.schemes import ckks
 from cloakwork.fhe.security import asked_security, secure_degrees
 from cloakwork.fhe.sizing import Sizes
@@ -51,6 +52,8 @@ _RELATIVE_ERROR = 0.01
 # The bits by which a cheaper scale is to be more exact than needed, and the share of the time that
 # it must not exceed to be worth another trial.
 _SPARE_BITS, _WORTH = 2, 0.75
+# The bits by which the error of one trial may be above that of another with the same scale.
+_TRIAL_BITS = 4
 # The ring on which affine maps are compared before parameters are known.
 _NOMINAL_DEGREE = 1 << 14
 # The least width of a range, relative to the widest of the value.
@@ -115,7 +118,11 @@ def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
 
 
 def _degree(degree: int | None) -> int | None:
-    return None if degree is None else whole_number("degree", degree, "a power of two")
+    if degree is None:
+        return None
+    found = whole_number("degree", degree, "a power of two")
+    check_degree(found)
+    return found
 
 
 def _graph(model: Any, sample: Any) -> tuple[Graph, dict[str, Floats]]:
@@ -230,6 +237,7 @@ class _Compiler:
 
     def __init__(self, graph: Graph, sample: dict[str, Floats], options: Options) -> None:
         self.sample, self.options, self.approximations = sample, options, ""
+        self.functions: tuple[ApproximationRow, ...] = ()
         self._plans: dict[tuple[Mode, int], GraphPlan] = {}
         self._deep_plans: dict[int, GraphPlan] = {}
         self.graph = joined(folded(self._approximated(graph)), is_cheaper)
@@ -246,7 +254,7 @@ class _Compiler:
             return graph
         own = ApproximationOptions(self.options.margin, self.options.precision)
         made = approximate(graph, self.sample, own)
-        self.approximations = str(made)
+        self.approximations, self.functions = str(made), made.rows
         return made.graph
 
     def _ranges(self) -> Ranges:
@@ -293,29 +301,40 @@ class _Compiler:
         return self._model(self._precise(chain([first], found), wanted))
 
     def _precise(self, found: Iterator[_Layouts], wanted: Mapping[str, float]) -> _Tried:
-        pilot = None
+        pilot, most = None, 0
         for layouts in self._by_time(found):
-            pilot = self._tried(layouts)
-            if pilot.excess(wanted) <= 0:
-                return self._cheaper(pilot, wanted)
+            bits = layouts.sizes.scale
+            if pilot is not None:
+                gained = bits - pilot.layouts.sizes.scale + _TRIAL_BITS
+                if gained < pilot.excess(wanted):
+                    most = max(most, bits)
+                    continue
+            tried = self._tried(layouts)
+            if tried.excess(wanted) <= 0:
+                return self._cheaper(tried, wanted)
+            pilot, most = tried, max(most, bits)
         assert pilot is not None
-        raise self._imprecise(pilot, wanted)
+        raise self._imprecise(pilot, wanted, most)
 
     @staticmethod
-    def _imprecise(pilot: _Tried, wanted: Mapping[str, float]) -> ParamError:
-        got = {name: f"{error:.2g}" for name, error in pilot.stated.items()}
-        allowed = f"at most {wanted}: accept a larger error, or a larger degree"
-        degree = pilot.layouts.sizes.degree
-        return ParamError("precision", f"errors of {got} at degree {degree}", allowed)
+    def _imprecise(pilot: _Tried, wanted: Mapping[str, float], most: int) -> ParamError:
+        """What was found; scales of up to `most` bits were tried, or are too small for certain."""
+        sizes, least = pilot.layouts.sizes, min(wanted.values())
+        error = max(pilot.stated.values())
+        got = f"errors of {error:.2g} with a scale of 2^{sizes.scale} at degree {sizes.degree}"
+        if most > sizes.scale:
+            got += f", about {error * 2.0 ** (sizes.scale - most):.2g} with the largest, 2^{most}"
+        return ParamError("precision", got, f"at most {least:.2g}: accept a larger error")
 
     def _tried_deep(self, first: _Layouts, wanted: Mapping[str, float]) -> _Tried:
         """With the first scale whose measured error is small enough."""
         tried = self._tried(first)
         for bits in SCALES[1:]:
-            if tried.excess(wanted) > 0:
+            gained = bits - tried.layouts.sizes.scale + _TRIAL_BITS
+            if 0 < tried.excess(wanted) <= gained:
                 tried = self._tried(self._deepest(bits))
         if tried.excess(wanted) > 0:
-            raise self._imprecise(tried, wanted)
+            raise self._imprecise(tried, wanted, max(SCALES))
         return tried
 
     def _deepest(self, bits: int = SCALES[0]) -> _Layouts:
@@ -482,6 +501,8 @@ class _Compiler:
             nodes=layouts.nodes,
             parameters=context.describe(),
             approximations=self.approximations,
+            functions=self.functions,
+            sample_rows=min(len(values) for values in self.sample.values()),
             client=self.graph.client_tail.describe(),
             error=max(found.stated.values()),
             approximation_error=self.approximation_error,

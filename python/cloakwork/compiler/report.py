@@ -6,6 +6,11 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from cloakwork.compiler.approximation.report import ApproximationRow
+
+# Of fewer inputs the chance that a value leaves its domain cannot be told.
+FEW_ROWS = 40
+
 
 @dataclass(frozen=True)
 class Alternative:
@@ -73,6 +78,9 @@ class CompileReport:
     chosen            what was compiled, and `others`, which were not
     parameters        in words
     approximations    of functions by polynomials, and what the client computes, in words
+    functions         the approximations, each with its domain, its error and the chance that an
+                      input of the model leaves the domain
+    sample_rows       inputs of the sample, from which ranges and domains come
     error             the largest error of an output by encryption, for inputs like the sample: by
                       the errors of trials, and by how sensitive outputs are to noise in values
     trial_inputs      how many inputs were tried
@@ -92,6 +100,8 @@ class CompileReport:
     nodes: tuple[NodeCost, ...]
     parameters: str
     approximations: str
+    functions: tuple[ApproximationRow, ...]
+    sample_rows: int
     client: str
     error: float
     approximation_error: float
@@ -128,6 +138,11 @@ class CompileReport:
             f"measured: {_seconds(self.trial_seconds)} a run here; estimates are within a factor "
             f"of {self.cost_factor:g}",
         ]
+        if self.sample_rows < FEW_ROWS:
+            lines.append(
+                f"the sample has {self.sample_rows} input{'s' if self.sample_rows > 1 else ''}: "
+                f"ranges and domains are uncertain with fewer than {FEW_ROWS}"
+            )
         lines += [f"instead, {other.describe()}" for other in self.others]
         widest = max((len(node.name) for node in self.nodes), default=0)
         lines += [self.bootstrapping] if self.bootstrapping else []

@@ -50,6 +50,8 @@ def _parsed(onnx: Any, given: str | Path | bytes) -> tuple[Any, str]:
         contents = given if isinstance(given, bytes) else files.read(Path(given))
         name = "model" if isinstance(given, bytes) else str(given)
         model = onnx.load_model_from_string(contents)
+    except FileNotFoundError as error:
+        raise ModelError(f"{given!s}: expected an ONNX file, found none of this name") from error
     except (OSError, LoadError, DecodeError) as error:
         shown = "the bytes" if isinstance(given, bytes) else given
         raise ModelError(f"{shown}: not a readable ONNX file: {error}") from error

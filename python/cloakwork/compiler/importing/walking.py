@@ -42,16 +42,16 @@ FAMILIES = (activations, composite, linear, scores, shapes, trees)
 def from_onnx(given: str | Path | bytes | Any) -> Graph:
     """The graph of an ONNX model; ModelError names the node that cannot be compiled."""
     model, name = read_model(given)
-    walk = _Walk(model, name)
+    walk = _Walk(model, name, Path(given).stem if isinstance(given, str | Path) else name)
     for node in model.graph.node:
         walk.take(node)
     return simplified(walk.graph())
 
 
 class _Walk:
-    def __init__(self, model: Any, name: str) -> None:
+    def __init__(self, model: Any, name: str, title: str) -> None:
         self.model, self.name, self.versions = model, name, versions_of(model)
-        self.state = Reading(Builder(name=name), client_nodes(model.graph))
+        self.state = Reading(Builder(name=title), client_nodes(model.graph))
         self.values: dict[str, Value] = {
             tensor.name: Known(array_of(tensor, name)) for tensor in model.graph.initializer
         }
