@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.cli import main, models
-from cloakwork.serving import Limits, ServedProgram, create_app
+from cloakwork.errors import ParamError
+from cloakwork.serving import Limits, ServedProgram, client, create_app
 from python.serving_setup import running
 
 X = np.array([0.5, -0.25, 1.0])
@@ -135,21 +136,43 @@ def test_serve_runs_until_it_is_interrupted(
         ("encrypt m.cwk keys large.npy -o z.ct", "bound"),
         ("encrypt m.cwk keys x=x.npy x=x.npy -o z.ct", "x once"),
         ("encrypt m.cwk keys z=x.npy -o z.ct", "an array for each of x"),
-        ("decrypt keys keys/eval.key", "expected out0"),
-        ("decrypt keys keys/secret.key", "expected out0"),
-        ("decrypt keys x.npy", "CWFHE"),
-        ("decrypt keys x.ct", "result out0: scale: expected"),
+        ("decrypt keys keys/eval.key", "keys/eval.key: kind: expected ciphertext"),
+        ("decrypt keys keys/secret.key", "keys/secret.key: kind: expected ciphertext"),
+        ("decrypt keys x.npy", "x.npy: expected a file of keys or ciphertexts"),
+        ("decrypt keys none.npy", "none.npy: expected a file of keys or ciphertexts"),
+        ("decrypt keys x.ct", "x.ct: out0: scale: expected"),
+        ("decrypt keys x.ct -o z.txt", "a folder for out0"),
+        ("decrypt keys x.ct -o x.npy/new", "a folder that can be made in"),
+        ("keygen keys/secret.key -o new", "got a file of keys or ciphertexts"),
+        ("keygen x.onnx -o new", "cloakwork compile"),
+        ("keygen m.cwk -o x.npy", "a folder: a file has this name"),
+        ("keygen m.cwk -o x.npy/new", "Not a directory"),
+        ("encrypt m.cwk keys x= -o z.ct", "got x=, expected X.npy, or NAME=X.npy"),
+        ("encrypt m.cwk keys x.npy -o keys/secret.key", "writing would destroy an input"),
+        ("encrypt m.cwk keys x.npy -o keys/eval.key", "writing would destroy an input"),
+        ("encrypt m.cwk keys x.npy -o keys/model.json", "writing would destroy an input"),
         ("decrypt store x.npy", "secret.key"),
         ("run m.cwk --keys keys/secret.key --input x.ct", "evaluation keys"),
         ("run m.cwk --keys none.key --input x.ct", "none.key"),
         ("run m.cwk --keys keys --input x.ct --input x=x.ct", "x once"),
+        ("run m.cwk --keys keys --input x.npy", "a ciphertext of `cloakwork encrypt` for x"),
+        ("run m.cwk --keys keys --input keys/eval.key", "evaluation keys: --keys"),
+        ("run m.cwk --keys keys --input x=keys/eval.key", "evaluation keys: --keys"),
+        ("run m.cwk --keys keys --input keys/secret.key", "which stays with you"),
+        ("run m.cwk --keys keys --input none.ct", "none.ct: expected a file of keys or cip"),
+        ("run m.cwk --keys keys --input no.ct", "no.ct"),
+        ("run m.cwk --keys keys --input y=two.ct", "a file with y: it holds x"),
         ("run m.cwk --keys keys --input x.ct -o a.ct --output b", "no --output"),
         ("run m.cwk --keys keys --input x.ct -o a.txt", "FILE.npy or FILE.ct"),
         ("run two.cwk --keys keys --input x.ct -o a.npy", "NAME=FILE for each"),
         ("query http://127.0.0.1:9 keys x.npy --timeout 0.1", "is it running?"),
         ("query ftp://x keys x.npy", "http://HOST:PORT"),
         ("serve m.cwk --port 70000", "port"),
-        ("serve m.cwk --queue 0", "queue"),
+        ("serve m.cwk --queue 0", "--queue: got 0"),
+        ("serve m.cwk --keys-quota x", "--keys-quota: got x"),
+        ("serve m.cwk --store keys", "has a client's secret.key"),
+        ("serve m.cwk --store x.npy", "--store: got x.npy"),
+        ("serve keys/eval.key", "got a file of keys or ciphertexts"),
         ("serve m.cwk --ssl-certfile none.pem", "none.pem"),
         ("serve m.cwk --ssl-keyfile x.npy", "--ssl-certfile"),
         ("serve m.cwk --ssl-certfile x.npy --ssl-keyfile x.npy", "PEM"),
@@ -164,12 +187,47 @@ def test_a_wrong_command_line_is_said(
     np.save("wide.npy", np.zeros(4))
     np.save("large.npy", X * 1000)
     (files / "store").mkdir(exist_ok=True)
+    for name in ("none.npy", "none.ct", "x.onnx"):
+        Path(name).write_bytes(b"")
     main(["encrypt", "m.cwk", "keys", "x.npy", "-o", "x.ct"])
+    fhe.CiphertextSet({"x": fhe.load("x.ct")}).save("two.ct")
     capsys.readouterr()
+    before = {file: file.read_bytes() for file in Path("keys").iterdir()}
     assert main(line.split()) == 2
-    assert said in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert said in error
+    assert "internal error" not in error
     assert not Path("new").exists()
     assert not Path("z.ct").exists()
+    assert {file: file.read_bytes() for file in Path("keys").iterdir()} == before
+
+
+@pytest.mark.parametrize("failing", ["eval.key", "secret.key"])
+def test_keys_that_cannot_be_written_leave_nothing(
+    failing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write = cw.files.write
+
+    def full(path: Any, *given: Any, **options: Any) -> None:
+        if Path(path).name == failing:
+            raise OSError(28, "No space left on device", str(path))
+        write(path, *given, **options)
+
+    monkeypatch.setattr(cw.files, "write", full)
+    assert main(["keygen", "m.cwk", "-o", "deep/new"]) == 2
+    assert "No space left on device" in capsys.readouterr().err
+    assert not Path("deep").exists()
+    Path("mine").mkdir()
+    assert main(["keygen", "m.cwk", "-o", "mine"]) == 2
+    assert not [*Path("mine").iterdir()]
+    Path("mine").rmdir()
+
+
+def test_results_with_slashes_stay_in_their_folder() -> None:
+    places = models.places_of(["/a/b", "../c"], Path("out"), [])
+    assert [str(place) for place in places.values()] == ["out/_a_b.npy", "out/.._c.npy"]
+    with pytest.raises(ParamError, match="told apart"):
+        models.places_of(["a/b", "a_b"], Path("out"), [])
 
 
 def test_a_query_to_a_server_of_another_model_is_refused(
@@ -197,7 +255,12 @@ def test_an_altered_description_is_refused(
     told = json.loads(before)
     change(told)
     try:
-        for text, word in ((json.dumps(told), said), ("{", "JSON"), ("[]", "object")):
+        altered = json.dumps(told)
+        told.pop("checksum")
+        told["checksum"] = client._checksum(told)
+        whole = json.dumps(told)
+        cases = ((altered, "fetch it again"), (whole, said), ("{", "JSON"), ("[]", "object"))
+        for text, word in cases:
             place.write_text(text)
             assert main(["encrypt", "m.cwk", "keys", "x.npy", "-o", "z.ct"]) == 2
             assert word in capsys.readouterr().err

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from cloakwork.serving.client import ProgramClient
 
 SECRET, EVALUATION, DESCRIPTION = "secret.key", "eval.key", "model.json"
+_FILES = (SECRET, EVALUATION, DESCRIPTION)
 
 Model = Annotated[
     Path, typer.Argument(help="A model: the .cwk of `compile`, or a recorded program.")
@@ -91,24 +94,48 @@ def client_of(model: Path) -> ProgramClient:
 
 def make_keys(model: Path, folder: Path) -> None:
     """Write the three files of a client; none of them may exist."""
-    targets = {name: folder / name for name in (SECRET, EVALUATION, DESCRIPTION)}
+    targets = {name: folder / name for name in _FILES}
     for target in targets.values():
-        if target.exists():
+        if os.path.lexists(target):
             raise ParamError("--out", str(target), "a folder without keys: none is ever replaced")
     client = client_of(model)
     if not client.context.parameters.is_secure:
         allowed = "128 bits of security: this model is a toy, for tests in Python"
         raise ParamError("parameters", f"those of {model}", allowed)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    files.claim(list(targets.values()), [model])
-    with client.keygen() as keys:
-        # The secret comes last: without it, the others are of no use, and nothing is lost.
-        files.write(targets[DESCRIPTION], client.to_json())
-        keys.evaluation.save(targets[EVALUATION])
-        keys.save(targets[SECRET])
+    with whole(folder, mode=0o700) as written:
+        files.claim(list(targets.values()), [model])
+        with client.keygen() as keys:
+            # The secret comes last: without it, the others are of no use, and nothing is lost.
+            files.write(targets[DESCRIPTION], client.to_json())
+            written.append(targets[DESCRIPTION])
+            keys.evaluation.save(targets[EVALUATION])
+            written.append(targets[EVALUATION])
+            keys.save(targets[SECRET])
     size = targets[EVALUATION].stat().st_size
     say(f"{shown(str(targets[SECRET]))}: keep it; who has it can decrypt")
     say(f"{shown(str(targets[EVALUATION]))}: for the server, {size / 2**20:.1f} MiB")
+
+
+@contextmanager
+def whole(folder: Path, mode: int = 0o777) -> Iterator[list[Path]]:
+    """A folder to write to, made if needed.
+
+    Where the writing fails, the files that were written until then, and new folders, are removed.
+    """
+    if os.path.lexists(folder) and not folder.is_dir():
+        raise ParamError("--out", str(folder), "a folder: a file has this name")
+    new = [place for place in (folder, *folder.parents) if not place.exists()]
+    written: list[Path] = []
+    try:
+        folder.mkdir(mode=mode, parents=True, exist_ok=True)
+        yield written
+    except BaseException:
+        for file in written:
+            file.unlink(missing_ok=True)
+        with suppress(OSError):
+            for place in new:
+                place.rmdir()
+        raise
 
 
 def keys_of(folder: Path) -> tuple[Keys, ProgramClient]:
@@ -120,7 +147,7 @@ def keys_of(folder: Path) -> tuple[Keys, ProgramClient]:
         raise ParamError("KEYS", str(folder), "the folder that `cloakwork keygen` wrote")
     for name in (SECRET, DESCRIPTION):
         if not (folder / name).is_file():
-            raise LoadError(f"{folder}: expected {name}, as `cloakwork keygen` writes it; it lacks")
+            raise LoadError(f"{folder}: expected {name}, as `cloakwork keygen` writes it, got none")
     description = folder / DESCRIPTION
     client = of(files.read(description), str(description))
     keys: Keys = load_any(folder / SECRET, expect="secret key")
@@ -132,7 +159,7 @@ def encrypt_files(model: Path, folder: Path, arrays: Sequence[str], out: Path) -
     """Write the ciphertexts of arrays for a model, whose keys must be in the folder."""
     client = client_of(model)
     values, read = values_of(arrays, client)
-    files.claim([out], [model, *read])
+    files.claim([out], [model, *read, *(folder / name for name in _FILES)])
     keys, own = keys_of(folder)
     if own.fingerprint != client.fingerprint:
         allowed = f"the keys of this model: those of {own.name} were made for another file"
@@ -149,6 +176,8 @@ def values_of(arrays: Sequence[str], client: ProgramClient) -> tuple[dict[str, A
     read = []
     for text in arrays:
         name, separator, file = text.partition("=")
+        if not text or (separator and not (name and file)):
+            raise ParamError("X.npy", text or "no text", "X.npy, or NAME=X.npy")
         if not separator:
             if len(arrays) > 1 or len(client.inputs) > 1:
                 raise ParamError(
@@ -164,25 +193,47 @@ def values_of(arrays: Sequence[str], client: ProgramClient) -> tuple[dict[str, A
 
 def decrypt_file(folder: Path, result: Path, out: Path | None, samples: int | None) -> None:
     """Print or write the values of a result."""
-    files.claim([out] if out is not None and out.suffix == ".npy" else [], [result])
     keys, client = keys_of(folder)
+    places = places_of(client.results, out, [result, *(folder / name for name in _FILES)])
     with keys, warnings_said():
-        found = client.decrypt(keys, bytes(memoryview(files.mapped(result))), samples)
-    deliver(found, out)
+        held = bytes(memoryview(files.mapped(result)))
+        found = client.decrypt(keys, held, samples, place=str(result))
+    deliver(found, places)
 
 
-def deliver(found: dict[str, Any], out: Path | None) -> None:
-    """Print values, or write them: one as .npy, several into a folder."""
+def places_of(names: Sequence[str], out: Path | None, read: Sequence[Path]) -> dict[str, Path]:
+    """The file of each result, checked before any work: one as .npy, several in a folder.
+
+    Names of a model may have slashes; no file is written outside of the folder.
+    """
+    if out is None:
+        return {}
+    if out.suffix == ".npy" and len(names) == 1:
+        places = {names[0]: out}
+    elif out.suffix:
+        raise ParamError("--out", str(out), f"a folder for {', '.join(names)}; X.npy for a single")
+    else:
+        places = {name: out / f"{name.replace('/', '_')}.npy" for name in names}
+    if len(set(places.values())) < len(names) or any("\0" in name for name in names):
+        raise ParamError("--out", ", ".join(names), "results that can be told apart as files")
+    if out.suffix or out.is_dir():
+        files.claim(list(places.values()), read)
+    else:
+        above = next(place for place in (out, *out.absolute().parents) if os.path.lexists(place))
+        if not (above.is_dir() and os.access(above, os.W_OK)):
+            raise ParamError("--out", str(out), f"a folder that can be made in {above}")
+    return places
+
+
+def deliver(found: dict[str, Any], places: dict[str, Path]) -> None:
+    """Write values to their places, or print them where there is none."""
     from cloakwork.tensors.conversion import asarray
 
-    if out is None:
+    if not places:
         for name, values in found.items():
             print(f"{shown(name)} = {asarray(values)}")
-    elif len(found) == 1 and out.suffix == ".npy":
-        files.save_npy(out, asarray(next(iter(found.values()))))
-    elif out.suffix:
-        raise ParamError("--out", str(out), f"a folder for {', '.join(found)}; X.npy for a single")
-    else:
-        out.mkdir(parents=True, exist_ok=True)
-        written = {str(out / f"{name}.npy"): asarray(values) for name, values in found.items()}
-        files.write_all({name: files.npy_of(values) for name, values in written.items()})
+        return
+    made = {str(places[name]): files.npy_of(asarray(values)) for name, values in found.items()}
+    folder = next(iter(places.values())).parent
+    with whole(folder):
+        files.write_all(made)

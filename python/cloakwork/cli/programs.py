@@ -14,12 +14,12 @@ from rich.text import Text
 from cloakwork import _core, files
 from cloakwork.cli import show
 from cloakwork.cli.words import say_memory, shown
-from cloakwork.errors import ParamError
+from cloakwork.errors import LoadError, ParamError
 from cloakwork.programs import loading
 from cloakwork.programs.options import RunOptions
 from cloakwork.programs.program import Program
 from cloakwork.programs.report import Mismatch, Report, WrongOp
-from cloakwork.programs.signature import Carrier
+from cloakwork.programs.signature import Carrier, is_carrier
 from cloakwork.programs.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -111,7 +111,8 @@ def read_inputs(
         name, separator, file = text.partition("=")
         if separator and not (name and file):
             raise ParamError("--input", text, "NAME=FILE")
-        found = {name: _value(Path(file))} if separator else _unnamed(text, program)
+        found = {name: _named(text)} if separator else _unnamed(text, program)
+        _check_encrypted(text, found, program)
         if twice := found.keys() & inputs.keys():
             raise ParamError("--input", text, f"{min(twice)} once")
         inputs |= found
@@ -122,6 +123,30 @@ def read_inputs(
         allowed = "a program with one input of evaluation keys, which no --input gives"
         raise ParamError("--keys", str(keys), allowed)
     return inputs | {named[0]: _evaluation_keys(keys)}
+
+
+def _named(text: str) -> Any:
+    """The value of `--input NAME=FILE`."""
+    name, _, file = text.partition("=")
+    value = _value(Path(file))
+    if not isinstance(value, Mapping):
+        return value
+    if name not in value:
+        raise ParamError("--input", text, f"a file with {name}: it holds {', '.join(value)}")
+    return value[name]
+
+
+def _check_encrypted(text: str, found: Mapping[str, Any], program: Any) -> None:
+    """ParamError for inputs that are encrypted, and get something else."""
+    examples = program._signature.examples if isinstance(program, Program) else {}
+    for name in found.keys() & examples.keys():
+        value = found[name]
+        # The residues of a ciphertext are integers.
+        if isinstance(value, Path) and files.load_npy(value).dtype.kind in {"i", "u"}:
+            continue
+        if not is_carrier(value):
+            allowed = f"a ciphertext of `cloakwork encrypt` for {name}; evaluation keys: --keys"
+            raise ParamError("--input", text, allowed)
 
 
 def _unnamed(text: str, program: Any) -> dict[str, Any]:
@@ -158,15 +183,22 @@ def files_of(given: Sequence[str], keys: Path | None = None) -> list[Path]:
 
 def _value(file: Path) -> Any:
     # The reader of arrays refuses anything but a regular file, with a reason.
-    if file.is_file() and files.start(file, len(_ENCRYPTED)) == _ENCRYPTED:
+    if not file.is_file():
+        return file
+    if file.suffix in _SUFFIXES or files.start(file, len(_ENCRYPTED)) == _ENCRYPTED:
+        from cloakwork.fhe.files.container import head_of
         from cloakwork.fhe.files.storage import load_any
 
+        if head_of(file).kind == "secret key":
+            wanted = "ciphertexts or evaluation keys"
+            raise LoadError(f"{file}: expected {wanted}, got a secret key, which stays with you")
         return load_any(file)
     return file
 
 
 # The first bytes of files of keys and ciphertexts.
 _ENCRYPTED = b"CWFHE"
+_SUFFIXES = {".ct", ".key"}
 
 
 def run(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cloakwork import files
 from cloakwork.cli.models import (
     EVALUATION,
+    SECRET,
     Arrays,
     KeyFolder,
     deliver,
     keys_of,
+    places_of,
     values_of,
 )
 from cloakwork.cli.options import Command
@@ -25,6 +27,12 @@ from cloakwork.programs.options import bytes_of
 
 if TYPE_CHECKING:
     from cloakwork.serving.limits import Limits
+
+# The options of `serve` by the limits that they set.
+_OPTIONS = {
+    "threads": "--threads", "parallel": "--parallel", "queue": "--queue", "folder": "--store",
+    "memory_bytes": "--memory-budget", "keys_bytes": "--keys-quota", "run_seconds": "--run-seconds",
+}  # fmt: skip
 
 
 def add(app: typer.Typer) -> None:
@@ -72,18 +80,30 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
     ] = False,
 ) -> None:
     """Run models on the ciphertexts of clients, who keep their secrets."""
-    with in_words(context.obj):
+    with in_words(context.obj), _named_as_options():
         from cloakwork.serving.limits import Limits
 
         limits = Limits(
             threads=threads, parallel=parallel, queue=queue, run_seconds=run_seconds,
-            memory_bytes=bytes_of(memory_budget), keys_bytes=bytes_of(keys_quota) or 0,
-            insecure=insecure,
+            memory_bytes=bytes_of(memory_budget, "memory_bytes"),
+            keys_bytes=bytes_of(keys_quota, "keys_bytes") or 0, insecure=insecure,
         )  # fmt: skip
         start(
             models, limits, store,
             host=host, port=port, ssl_certfile=ssl_certfile, ssl_keyfile=ssl_keyfile,
         )  # fmt: skip
+
+
+@contextmanager
+def _named_as_options() -> Iterator[None]:
+    """Name the limits in errors as the command line does."""
+    try:
+        yield
+    except ParamError as error:
+        option = _OPTIONS.get(error.rule)
+        if option is None:
+            raise
+        raise ParamError(option, error.value, error.allowed) from error
 
 
 def start(models: Sequence[Path], limits: Limits, store: Path | None, **listening: Any) -> None:
@@ -95,6 +115,9 @@ def start(models: Sequence[Path], limits: Limits, store: Path | None, **listenin
     place = host.Place(**listening)
     served = [ServedProgram(model) for model in models]
     folder = models[0].with_suffix(".keys") if store is None else store
+    if (folder / SECRET).exists():
+        allowed = f"a folder of the server's own: this one has a client's {SECRET}"
+        raise ParamError("--store", str(folder), allowed)
     host.run(served, place, limits, folder, say)
 
 
@@ -128,7 +151,7 @@ def ask(url: str, folder: Path, arrays: Sequence[str], out: Path | None, **optio
 
     secret, client = keys_of(folder)
     values, read = values_of(arrays, client)
-    files.claim([out] if out is not None and out.suffix == ".npy" else [], read)
+    places = places_of(client.results, out, [*read, *folder.iterdir()])
     with secret, Remote(url, **options) as remote, Bar("running") as bar:
         body = client.encrypt(secret, values).to_bytes()
         model = _served(remote.models(), client.fingerprint, client.name)
@@ -136,7 +159,7 @@ def ask(url: str, folder: Path, arrays: Sequence[str], out: Path | None, **optio
         result = remote.run(body, keys=name, model=model, progress=bar)
         with warnings_said():
             found = client.decrypt(secret, result, client.samples_of(values))
-    deliver(found, out)
+    deliver(found, places)
 
 
 def _served(described: list[dict[str, str]], fingerprint: str, name: str) -> str:

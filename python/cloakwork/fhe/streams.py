@@ -52,21 +52,32 @@ class Stored(ABC):
         return found
 
 
-def made_of(kind: type[_Kind], data: bytes, insecure: bool) -> _Kind:
-    """The object in the bytes of a file; LoadError unless it is of this class."""
+class _Named(BytesIO):
+    """Bytes with the name of their file, for errors."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+def made_of(kind: type[_Kind], data: bytes, insecure: bool, place: str = "the bytes") -> _Kind:
+    """The object in the bytes of a file; LoadError names their `place`, or another class."""
     from cloakwork.fhe.files.storage import load_any
 
     if not isinstance(data, bytes | bytearray | memoryview):
         raise LoadError(f"expected bytes, got {type(data).__name__}")
-    found = load_any(BytesIO(data), insecure=insecure)
+    found = load_any(_Named(data, place), insecure=insecure)
     if not isinstance(found, kind):
         raise LoadError(f"expected {kind.__name__}, got {type(found).__name__}")
     return found
 
 
-def from_bytes(data: bytes, *, insecure: bool = False) -> Any:
-    """The object in the bytes of a file, the inverse of `to_bytes`; errors as of `fhe.load`."""
-    return made_of(object, data, insecure)
+def from_bytes(data: bytes, *, insecure: bool = False, place: str = "the bytes") -> Any:
+    """The object in the bytes of a file, the inverse of `to_bytes`; errors as of `fhe.load`.
+
+    place   where the bytes are from, for errors
+    """
+    return made_of(object, data, insecure, place)
 
 
 def rebuilt(data: bytes) -> Stored:

@@ -6,7 +6,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloakwork.files import held_beside, name_of, starts_as_instructions
+from cloakwork.errors import LoadError
+from cloakwork.files import held_beside, name_of, start, starts_as_instructions
 from cloakwork.programs import kinds, notes, saved
 from cloakwork.programs.program import Program
 from cloakwork.programs.transcript import Transcript, is_transcript, read
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
     # The kinds of programs that files hold.
     Loaded = Program | zk.Traced | zk.Program | Transcript
+
+# The first bytes of files of keys and ciphertexts.
+_ENCRYPTED = b"CWFHE"
 
 
 def load(
@@ -50,6 +54,7 @@ def load(
 
 def _opened(name: str, generation: str | None, checksums: bool) -> Loaded:
     """The program in a file, of the kind that the contents say."""
+    _refuse_others(Path(name))
     if _is_of_instructions(Path(name)):
         from cloakwork.zk.instructions.program import Program as Instructions
 
@@ -72,6 +77,16 @@ def _opened(name: str, generation: str | None, checksums: bool) -> Loaded:
     made = Program(core)
     made.sources = (name,)
     return made
+
+
+def _refuse_others(path: Path) -> None:
+    """LoadError for files that belong to a program, but are none."""
+    if not path.is_file():
+        return
+    if path.suffix == ".onnx":
+        raise LoadError(f"{path}: expected a program, got an ONNX model: cloakwork compile it")
+    if start(path, len(_ENCRYPTED)) == _ENCRYPTED:
+        raise LoadError(f"{path}: expected a program, got a file of keys or ciphertexts")
 
 
 def _is_of_instructions(path: Path) -> bool:

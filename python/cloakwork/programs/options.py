@@ -80,8 +80,8 @@ def device_of(options: RunOptions) -> str:
     return ",".join(names)
 
 
-def bytes_of(amount: int | str | None) -> int | None:
-    """An amount such as 4096, "512MiB" or "2GB" in bytes.
+def bytes_of(amount: int | str | None, what: str = "memory_budget") -> int | None:
+    """An amount such as 4096, "512MiB" or "2GB" in bytes; ParamError names `what` it is.
 
     >>> bytes_of("1.5KiB")
     1536
@@ -94,10 +94,10 @@ def bytes_of(amount: int | str | None) -> int | None:
     unit = _UNITS.get(match[2] or "B") if match else None
     # Bytes have no fractions.
     if match is None or unit is None or ("." in match[1] and not match[2]):
-        raise ParamError("memory_budget", amount, "bytes, or a number with a unit such as 2GiB")
+        raise ParamError(what, amount, "bytes, or a number with a unit such as 2GiB")
     number = Fraction(match[1]) * unit
     if number > _MOST_BYTES:
-        raise ParamError("memory_budget", amount, "less than 16 EiB")
+        raise ParamError(what, amount, "less than 16 EiB")
     return int(number)
 
 

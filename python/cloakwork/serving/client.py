@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +19,8 @@ from cloakwork.fhe.bgv.integers import IntegerCiphertext
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext
 from cloakwork.fhe.encoding.packing import PackedSlots
-from cloakwork.fhe.files.sets import CiphertextSet
+from cloakwork.fhe.files import container
+from cloakwork.fhe.files.sets import KIND, CiphertextSet
 from cloakwork.fhe.files.storage import from_description
 from cloakwork.fhe.keys.evaluation import CONJUGATION
 from cloakwork.fhe.streams import from_bytes
@@ -60,8 +62,10 @@ class ProgramClient:
         self._needs: list[str] = needs
 
     def to_json(self) -> str:
-        """The description, as text."""
-        return json.dumps(self._described, sort_keys=True)
+        """The description as text, with a checksum, which `client_of` compares."""
+        return json.dumps(
+            self._described | {"checksum": _checksum(self._described)}, sort_keys=True
+        )
 
     @property
     def context(self) -> Context:
@@ -72,6 +76,11 @@ class ProgramClient:
     def examples(self) -> Mapping[str, Ciphertext]:
         """The ciphertexts with which the program was recorded, around zeros, by input."""
         return self._inputs
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names of what `decrypt` returns."""
+        return tuple(self._outputs)
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
@@ -119,13 +128,19 @@ class ProgramClient:
         return None
 
     def decrypt(
-        self, keys: Keys, file: bytes, samples: int | None = None
+        self,
+        keys: Keys,
+        file: bytes,
+        samples: int | None = None,
+        *,
+        place: str = "the results",
     ) -> dict[str, NDArray[Any]]:
         """The values of the results in a file that a run wrote, by name.
 
         Shape    of the values that each ciphertext holds; float64, int64 under BGV, and complex128
                  where values may be complex
         samples  of a model that takes many: how many were encrypted
+        place    where the file is from, for errors
 
         Raises LoadError for another file, ParamError and others for results that are not those of
         the program, NoiseError for values that may be wrong.
@@ -133,18 +148,19 @@ class ProgramClient:
         if samples is not None:
             allowed = "none: this model takes one input at a time, or a batch of ciphertexts"
             raise ParamError("samples", samples, allowed)
-        return {name: _decrypted(keys, one) for name, one in self.results(file).items()}
+        return {name: _decrypted(keys, one) for name, one in self.opened(file, place).items()}
 
-    def results(self, file: bytes) -> dict[str, Ciphertext]:
+    def opened(self, file: bytes, place: str = "the results") -> dict[str, Ciphertext]:
         """The ciphertexts in a file of results, by name; errors as of `decrypt`."""
-        held = from_bytes(file, insecure=not self.context.parameters.is_secure)
+        container.expect(file, place, "ciphertext", KIND)
+        held = from_bytes(file, insecure=not self.context.parameters.is_secure, place=place)
         if isinstance(held, Ciphertext):
             held = {next(iter(self._outputs)): held}
         if not isinstance(held, Mapping) or held.keys() != self._outputs.keys():
             got = ", ".join(held) if isinstance(held, Mapping) else type(held).__name__
-            raise LoadError(f"the file: expected {', '.join(self._outputs)}, got {got}")
+            raise LoadError(f"{place}: expected {', '.join(self._outputs)}, got {got}")
         for name, example in self._outputs.items():
-            _check_form(name, held[name], example)
+            _check_form(f"{place}: {name}", held[name], example)
         return dict(held)
 
 
@@ -158,6 +174,7 @@ def client_of(described: Mapping[str, Any] | bytes | str, place: str) -> Program
             described = json.loads(described)
         except (ValueError, RecursionError) as error:
             raise LoadError(f"{place}: expected JSON: {error}") from error
+        described = _whole(described, place)
     if not isinstance(described, Mapping):
         raise LoadError(f"{place}: expected an object, got a {type(described).__name__}")
     if described.get("model") is None:
@@ -165,6 +182,25 @@ def client_of(described: Mapping[str, Any] | bytes | str, place: str) -> Program
     from cloakwork.serving.model_client import ModelClient
 
     return ModelClient(described, place)
+
+
+def _whole(described: Any, place: str) -> Any:
+    """A description without its checksum; LoadError where this differs.
+
+    A changed digit of a scale would be a wrong result without any error.
+    """
+    if not isinstance(described, dict):
+        return described
+    left = {name: value for name, value in described.items() if name != "checksum"}
+    if described.get("checksum") != _checksum(left):
+        hint = "fetch it again from where keygen wrote it"
+        raise LoadError(f"{place}: the checksum differs: the file was altered: {hint}")
+    return left
+
+
+def _checksum(described: Mapping[str, Any]) -> str:
+    told = json.dumps(described, sort_keys=True).encode()
+    return blake2b(told, digest_size=16).hexdigest()
 
 
 def _examples(described: Any, place: str) -> dict[str, Ciphertext]:
@@ -200,11 +236,11 @@ def _check_form(name: str, result: Ciphertext, example: Ciphertext) -> None:
     """LoadError and KeyMismatchError for a ciphertext that the program does not return."""
     example.context.check(result, "decrypt")
     if (example.batch is None) != (result.batch is None):
-        raise LoadError(f"result {name}: batch: expected {example.batch}, got {result.batch}")
+        raise LoadError(f"{name}: batch: expected {example.batch}, got {result.batch}")
     for what in ("level", "packing", "parts", "scale", "factor"):
         wanted, got = getattr(example, what, None), getattr(result, what, None)
         if wanted != got:
-            raise LoadError(f"result {name}: {what}: expected {wanted}, got {got}")
+            raise LoadError(f"{name}: {what}: expected {wanted}, got {got}")
 
 
 def _decrypted(keys: Keys, result: Ciphertext) -> NDArray[Any]:

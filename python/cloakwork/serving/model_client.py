@@ -45,6 +45,11 @@ class ModelClient(ProgramClient):
         """The shapes of its inputs, by name."""
         return {port.name: port.shape for port in self._model.inputs}
 
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The names of what `decrypt` returns."""
+        return tuple(self._model.tail.results)
+
     def keygen(self) -> Keys:
         """A fresh secret, with the evaluation keys that the model needs."""
         return self._client().keygen()
@@ -62,12 +67,17 @@ class ModelClient(ProgramClient):
         return len(first) if first.ndim > len(port.shape) else 1
 
     def decrypt(
-        self, keys: Keys, file: bytes, samples: int | None = None
+        self,
+        keys: Keys,
+        file: bytes,
+        samples: int | None = None,
+        *,
+        place: str = "the results",
     ) -> dict[str, NDArray[Any]]:
         """The model's results [samples, ...], by name; OutsideWarning beyond their known range."""
         if samples is not None and not 1 <= samples <= self.capacity:
             raise ParamError("samples", samples, f"1 to {self.capacity}")
-        found = self._client().use(keys).decrypt(self.results(file), samples)
+        found = self._client().use(keys).decrypt(self.opened(file, place), samples)
         return found if isinstance(found, dict) else {self._name(): found}
 
     def _name(self) -> str:

@@ -164,7 +164,8 @@ def _checked(path: Path, memory: memoryview) -> Contents:
     head_bytes(path, bytes(memory[:_HEADER_BYTES]))
     body, checksum = memory[:-_CHECKSUM_BYTES], memory[-_CHECKSUM_BYTES:]
     if blake2b(body, digest_size=_CHECKSUM_BYTES).digest() != checksum:
-        raise LoadError(f"{path}: the checksum differs: the file is truncated or altered")
+        hint = "fetch or write it again"
+        raise LoadError(f"{path}: the checksum differs: the file is truncated or altered: {hint}")
     return _parsed(path, body)
 
 
@@ -188,11 +189,29 @@ def head_bytes(path: Path, beginning: bytes) -> int:
     Raises LoadError for bytes of no such file.
     """
     if beginning[: len(_MAGIC)] != _MAGIC or len(beginning) < _HEADER_BYTES:
-        raise LoadError(f"{path}: expected a file of keys or ciphertexts, which begins with CWFHE")
+        got = "another one" if beginning else "an empty file"
+        wanted = "a file of keys or ciphertexts, which begins with CWFHE"
+        raise LoadError(f"{path}: expected {wanted}, got {got}")
     version = int.from_bytes(beginning[5:7], "little")
     if version != VERSION:
         raise LoadError(f"{path}: expected version {VERSION}, got {version}")
     return _HEADER_BYTES + int.from_bytes(beginning[8:_HEADER_BYTES], "little")
+
+
+def expect(contents: bytes, place: str, *kinds: str) -> None:
+    """LoadError, before anything but the head is read, for a file of none of these kinds."""
+    path = Path(place)
+    needed = head_bytes(path, contents[:_HEADER_BYTES])
+    got = head(path, contents[:needed]).kind
+    if got not in kinds:
+        raise LoadError(f"{place}: kind: expected {' or '.join(kinds)}, got {got!r}")
+
+
+def head_of(path: Path) -> Head:
+    """The head of a file, of which nothing else is read; LoadError for one without it."""
+    mapped = _core.map_file(path)
+    needed = head_bytes(path, bytes(memoryview(mapped[:_HEADER_BYTES])))
+    return head(path, bytes(memoryview(mapped[:needed])))
 
 
 def head(path: Path, beginning: bytes | memoryview) -> Head:
@@ -204,7 +223,8 @@ def head(path: Path, beginning: bytes | memoryview) -> Head:
         entries = [(str(name), tuple(map(int, shape)), int(size)) for name, shape, size in listed]
         fields = dict(fields)
     except _SENSELESS as error:
-        raise LoadError(f"{path}: the header is not one of this version") from error
+        why = "the header is not one of this version, or altered: fetch or write the file again"
+        raise LoadError(f"{path}: {why}") from error
     total = end
     for name, shape, size in entries:
         fits = len(shape) <= _MOST_AXES and all(0 <= length < _MOST_ELEMENTS for length in shape)
