@@ -61,6 +61,30 @@ def test_reshape_without_a_copy_is_a_view_or_an_error() -> None:
         cw.reshape(view.T, (6,), copy=False)
 
 
+@pytest.mark.parametrize("run", [1, 2, 3, 4, 8, 64, 1000, 5000])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float64, np.complex128])
+def test_copies_of_elements_that_repeat(run: int, dtype: Any) -> None:
+    array = np.arange(-9, 51).reshape(3, 20).astype(dtype)
+    tensor = cw.asarray(array)
+    for one, source in (
+        (tensor, array),
+        (tensor[:, ::-2], array[:, ::-2]),
+        (tensor.T, array.T),
+        (tensor[1:, 3], array[1:, 3]),
+    ):
+        repeated = np.repeat(source[..., None], run, axis=-1)
+        spread = cw.expand_dims(one, axis=-1).expand(source.ndim, run)
+        same(cw.asarray(spread, copy=True), repeated)
+        # Into a view of which every second row, or column, stays as it is.
+        for step in ((slice(None, None, 2),), (..., slice(None, None, 2))):
+            shape = np.array(repeated.shape)
+            shape[0 if len(step) == 1 else -1] *= 2
+            wanted, found = np.zeros(shape, dtype), cw.zeros(tuple(shape), dtype=one.dtype)
+            wanted[step] = repeated
+            found[step] = spread
+            same(found, wanted)
+
+
 @given(data=st.data(), first=arrays(ALL))
 def test_tensors_joined(data: st.DataObject, first: Array) -> None:
     kind = [name for name in ALL if np.dtype(name).kind == first.dtype.kind]

@@ -12,6 +12,8 @@ namespace {
 constexpr u64 kTransposeRows = 16;
 // Columns of a tile: as many pages of a as a first-level address cache holds.
 constexpr u64 kTransposeColumns = 64;
+// Rows of one repeated element, up to this length, are written without a buffer.
+constexpr u64 kRepeatMost = 4096;
 
 // A tile of count rows, which differ only in the axis before the last, and length columns. It goes
 // through a buffer: rows of out are often a power of two apart, and their lines would evict each
@@ -89,8 +91,37 @@ struct Copier {
     }
   }
 
+  // Whether each element of a fills a short row of out that follows the one before.
+  bool Repeats() const {
+    const i64* out_at = Strides(launch, 0) + last;
+    const i64* a_at = Strides(launch, 1) + last;
+    return launch.rank >= 2 && a_at[0] == 0 && out_at[0] == 1 && length <= kRepeatMost &&
+           out_at[-1] == (i64)length;
+  }
+
+  // Whole rows begin .. end, all in one run of the axis before the last.
+  template <u64 kLength>
+  void Repeat(u64 begin, u64 end) {
+    const u64 each = kLength == 0 ? length : kLength;
+    const i64 step = Strides(launch, 1)[last - 1];
+    T* out = Data<T>(launch, 0) + OffsetAt(begin, last, launch.dims, Strides(launch, 0));
+    const T* a = Data<const T>(launch, 1) + OffsetAt(begin, last, launch.dims, Strides(launch, 1));
+    for (u64 row = 0; row < end - begin; ++row) {
+      const T value = a[(i64)row * step];
+      for (u64 i = 0; i < each; ++i) out[row * each + i] = value;
+    }
+  }
+
+  void Repeated(u64 begin, u64 end) {
+    if (length == 2) return Repeat<2>(begin, end);
+    if (length == 4) return Repeat<4>(begin, end);
+    if (length == 8) return Repeat<8>(begin, end);
+    Repeat<0>(begin, end);
+  }
+
   void Range(u64 begin, u64 end) {
-    if (!transposed) return Stepped(begin, end);
+    const bool repeats = Repeats();
+    if (!transposed && !repeats) return Stepped(begin, end);
     const u64 head = Min(end, (begin + length - 1) / length * length);
     Stepped(begin, head);
     const u64 run = Dim(launch, last - 1);
@@ -98,7 +129,11 @@ struct Copier {
     const u64 last_row = end / length;
     while (row < last_row) {
       const u64 stop = Min(last_row, (row / run + 1) * run);
-      Groups(row, stop);
+      if (repeats) {
+        Repeated(row, stop);
+      } else {
+        Groups(row, stop);
+      }
       row = stop;
     }
     if (head < end) Stepped(last_row * length, end);
