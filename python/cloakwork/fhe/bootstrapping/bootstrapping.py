@@ -66,8 +66,7 @@ class Bootstrapping:
                      2022/1167), and takes as long again, and one level in all
     arcsine          take the arcsine of the sine, up to a fifth power: two levels more, and a first
                      modulus of a smaller ratio to the scale, which gives more precision
-    compact          keep diagonals that repeat rarely or not at all as coefficients: for all
-                     slots a fifth of the memory less, but slower; see `fhe.LinearMap`
+    compact          keep diagonals as coefficients: less memory, but slower; see `fhe.LinearMap`
 
     Values must be within `bound`; the error by the sine is up to 6.6 |value|^3 over the square of
     the ratio of the first modulus to the scale, 2^-13.3 for values of 1 and a ratio of 2^8.

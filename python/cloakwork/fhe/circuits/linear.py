@@ -68,10 +68,9 @@ class LinearMap:
     baby_steps   rotations between giant steps, by default the cheapest number
     chained      take giant steps one after the other, by the key of a single one: as fast where
                  they have no gaps, and fewer keys
-    compact      keep diagonals as coefficients, 8 N bytes each instead of
-                 8 N (level + 1 + special), and transform them at every product: slower by a
-                 transform a limb.  Those that repeat so often that residues take no more than
-                 16 N bytes stay residues
+    compact      keep the diagonals as coefficients, 8 N bytes each instead of 8 N (level + 1 +
+                 special), less if they repeat, and transform them at every product: slower by a
+                 transform a limb
 
     By diagonals in baby and giant steps with double hoisting (Bossuat, Mouchet, Troncoso-Pastoriza
     and Hubaux, ePrint 2020/1203); all outputs share the baby steps of an input, and all inputs the
@@ -208,41 +207,32 @@ class LinearMap:
 
     def _rows(self, level: int, scale: float) -> Iterator[Tensor]:
         """The diagonals of each sum, [count, N, special + level + 1]."""
-        basis = self.context.tables.extended(level)
         held = self._at(level, scale)
-        return (expanded_values(rows, basis) if rows.ndim == 2 else rows for rows in held)
+        if not self.compact:
+            return iter(held)
+        basis = self.context.tables.extended(level)
+        return (expanded_values(rows, basis) for rows in held)
 
     def _at(self, level: int, scale: float) -> tuple[Tensor, ...]:
-        """Residues of each sum's diagonals, of those that repeat just once; or coefficients."""
-        if (level, scale) not in self._encoded:
-            own = _core.unrecorded(lambda: self._encoded_at(level, scale))
-            self._encoded[level, scale] = own
-        return self._encoded[level, scale]
-
-    def _encoded_at(self, level: int, scale: float) -> tuple[Tensor, ...]:
-        """Coefficients are those of any level, and are held once."""
-        others = (held for (_, other), held in self._encoded.items() if other == scale)
-        known = next(others, (None,) * len(self._steps.sums))
-        return tuple(
-            before if before is not None and before.ndim == 2 else self._encode(*own, level, scale)
-            for own, before in zip(self._steps.sums, known, strict=True)
-        )
+        key = (0 if self.compact else level, scale)
+        if key not in self._encoded:
+            sums = self._steps.sums
+            self._encoded[key] = _core.unrecorded(
+                lambda: tuple(self._encode(giant, own, level, scale) for giant, own in sums)
+            )
+        return self._encoded[key]
 
     def _encode(self, giant: int, own: Sum, level: int, scale: float) -> Tensor:
         rows = np.stack([
             np.roll(self._whole(own.output, term), giant) for term in own.terms
         ])  # fmt: skip
-        period, found = _period(rows), None
-        basis = self.context.tables.extended(level)
-        # Residues of two numbers a coefficient, at most, are worth the transforms that they save.
-        small = period * basis.limbs <= basis.degree
-        if period < self.context.slots and (small or not self.compact):
-            found = periodic_values(self.context, rows[:, :period], level, scale)
-        if found is not None:
-            return found
         if self.compact:
             return coefficients_of(self.context, rows, scale)
-        return encoded_values(self.context, rows, level, scale)
+        period = _period(rows)
+        found = None
+        if period < self.context.slots:
+            found = periodic_values(self.context, rows[:, :period], level, scale)
+        return encoded_values(self.context, rows, level, scale) if found is None else found
 
     def _whole(self, output: int, term: Term) -> NDArray[Any]:
         return repeated(self._blocks[output, term.input][term.offset], self.context.slots)

@@ -50,7 +50,7 @@ def periodic_values(
     integers, excess = embedding.scaled_integers(values, scale, modulus)
     if excess:
         return None
-    return frozen(expanded_values(asarray(integers), basis))
+    return frozen(expanded_values(asarray(-integers), basis))
 
 
 def filled(rows: Tensor, basis: Basis) -> Tensor:
@@ -71,7 +71,7 @@ def encoded_integers(context: IntegerContext, rows: NDArray[np.int64], level: in
 
 
 def coefficients_of(context: CkksContext, rows: NDArray[Any], scale: float) -> Tensor:
-    """[D, N / 2] numbers -> [D, n] signed coefficients at a scale, for `expanded_values`.
+    """[D, N / 2] numbers -> [D, n] coefficients at a scale, times -1, for `expanded_values`.
 
     n is N, or 2 p for rows that all repeat every p numbers: polynomials in X^(N / n).
     Raises EncodeError for coefficients of 2^62 or more.
@@ -87,15 +87,19 @@ def coefficients_of(context: CkksContext, rows: NDArray[Any], scale: float) -> T
                 f"coefficients beyond 2^62 at the scale 2^{log2(scale):.1f}: take a smaller "
                 "scale, or compact=False"
             )
-        out[place] = integers
+        np.negative(integers, out=out[place])
     return frozen(asarray(out))
 
 
 def expanded_values(coefficients: Tensor, basis: Basis) -> Tensor:
-    """[D, n] signed coefficients, n a divisor of N -> [D, n, k] residues, for `filled`."""
-    degree = coefficients.shape[1]
+    """[D, n] coefficients times -1, n a divisor of N -> [D, n, k] residues, for `filled`.
+
+    `modneg` makes residues of numbers times -1 in one pass; `Basis.reduce` takes two.
+    """
+    count, degree = coefficients.shape
     own = basis if degree == basis.degree else basis.shortened(degree)
-    values = own.reduce(coefficients)
+    values = residues((count,), degree, own.limbs)
+    ops.modneg(coefficients.unsqueeze(2).expand(2, own.limbs), own.q, out=values)
     return own.ntt(values, out=values)
 
 
