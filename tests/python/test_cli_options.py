@@ -443,6 +443,8 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("query", "--out"): (serving, "ask", "query http://x keys x.npy -o new", Path("new")),
     ("query", "--ca"): (serving, "ask", "query http://x keys x.npy --ca c.pem", Path("c.pem")),
     ("query", "--timeout"): (serving, "ask", "query http://x keys x.npy --timeout 7", 7.0),
+    ("query", "--token-file"): (serving, "ask", "query http://x k x.npy --token-file t", Path("t")),
+    ("serve", "--token-file"): (serving, "start", f"{SERVE} --token-file t", Path("t")),
     ("serve", "--port"): (serving, "start", f"{SERVE} --port 7000", 7000),
     ("serve", "--host"): (serving, "start", f"{SERVE} --host ::1", "::1"),
     ("serve", "--store"): (serving, "start", f"{SERVE} --store new", Path("new")),

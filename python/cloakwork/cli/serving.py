@@ -78,6 +78,9 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
     insecure: Annotated[
         bool, typer.Option("--insecure", help="Serve parameters below 128 bits: for tests.")
     ] = False,
+    token_file: Annotated[
+        Path | None, typer.Option(help="A file with a token that every request must have.")
+    ] = None,
 ) -> None:
     """Run models on the ciphertexts of clients, who keep their secrets."""
     with in_words(context.obj), _named_as_options():
@@ -89,7 +92,7 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
             keys_bytes=bytes_of(keys_quota, "keys_bytes") or 0, insecure=insecure,
         )  # fmt: skip
         start(
-            models, limits, store,
+            models, limits, store, token_file=token_file,
             host=host, port=port, ssl_certfile=ssl_certfile, ssl_keyfile=ssl_keyfile,
         )  # fmt: skip
 
@@ -106,9 +109,15 @@ def _named_as_options() -> Iterator[None]:
         raise ParamError(option, error.value, error.allowed) from error
 
 
-def start(models: Sequence[Path], limits: Limits, store: Path | None, **listening: Any) -> None:
+def start(
+    models: Sequence[Path],
+    limits: Limits,
+    store: Path | None,
+    token_file: Path | None = None,
+    **listening: Any,
+) -> None:
     """Serve until Ctrl-C; `listening` are the fields of a `Place`."""
-    from cloakwork.serving import ServedProgram
+    from cloakwork.serving import ServedProgram, tokens
     from cloakwork.serving.optional import imported
 
     host = imported("cloakwork.serving.host")
@@ -118,10 +127,11 @@ def start(models: Sequence[Path], limits: Limits, store: Path | None, **listenin
     if (folder / SECRET).exists():
         allowed = f"a folder of the server's own: this one has a client's {SECRET}"
         raise ParamError("--store", str(folder), allowed)
-    host.run(served, place, limits, folder, say)
+    token = None if token_file is None else tokens.read(token_file)
+    host.run(served, place, limits, folder, say, token)
 
 
-def query(
+def query(  # noqa: PLR0913, PLR0917 (one parameter an option)
     context: typer.Context,
     url: Annotated[str, typer.Argument(metavar="URL", help="The server: https://HOST:PORT.")],
     keys: KeyFolder,
@@ -136,19 +146,31 @@ def query(
         Path | None, typer.Option(help="Certificates (PEM) to trust instead of the system's.")
     ] = None,
     timeout: Annotated[float, typer.Option(help="The longest wait, in seconds.")] = 600.0,
+    token_file: Annotated[
+        Path | None, typer.Option(help="A file with the token for which the server asks.")
+    ] = None,
 ) -> None:
     """Encrypt inputs, let a server run its model on them, and decrypt the result.
 
     The keys are uploaded first, unless the server has them.
     """
     with in_words(context.obj):
-        ask(url, keys, arrays, out, ca=ca, timeout=timeout)
+        ask(url, keys, arrays, out, token_file, ca=ca, timeout=timeout)
 
 
-def ask(url: str, folder: Path, arrays: Sequence[str], out: Path | None, **options: Any) -> None:
+def ask(
+    url: str,
+    folder: Path,
+    arrays: Sequence[str],
+    out: Path | None,
+    token_file: Path | None = None,
+    **options: Any,
+) -> None:
     """Print or write a server's results; `options` are those of a `Remote`."""
-    from cloakwork.serving import Remote
+    from cloakwork.serving import Remote, tokens
 
+    if token_file is not None:
+        options["token"] = tokens.read(token_file)
     secret, client = keys_of(folder)
     values, read = values_of(arrays, client)
     places = places_of(client.results, out, [*read, *folder.iterdir()])
@@ -156,9 +178,11 @@ def ask(url: str, folder: Path, arrays: Sequence[str], out: Path | None, **optio
         body = client.encrypt(secret, values).to_bytes()
         model = _served(remote.models(), client.fingerprint, client.name)
         name = remote.upload(folder / EVALUATION)
-        result = remote.run(body, keys=name, model=model, progress=bar)
+        most = client.result_bytes
+        result = remote.run(body, keys=name, model=model, progress=bar, result_bytes=most)
         with warnings_said():
-            found = client.decrypt(secret, result, client.samples_of(values))
+            samples = client.samples_of(values)
+            found = client.decrypt(secret, result, samples, place="the server's result")
     deliver(found, places)
 
 
@@ -167,6 +191,7 @@ def _served(described: list[dict[str, str]], fingerprint: str, name: str) -> str
     for one in described:
         if one.get("fingerprint") == fingerprint:
             return one["name"]
+    none = "a server without models"
     there = ", ".join(f"{one.get('name')} ({one.get('fingerprint', '')[:8]})" for one in described)
     allowed = f"a server of {name} ({fingerprint[:8]}), for which these keys were made"
-    raise ParamError("URL", there, allowed)
+    raise ParamError("URL", there or none, allowed)

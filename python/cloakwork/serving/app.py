@@ -22,20 +22,27 @@ from cloakwork.serving import refusals
 from cloakwork.serving.desk import Desk
 from cloakwork.serving.limits import Limits
 from cloakwork.serving.servable import Servable
+from cloakwork.serving.tokens import Guard
 
 log = logging.getLogger("cloakwork.serving")
 
 
 def create_app(
-    models: Sequence[Servable], limits: Limits | None = None, *, folder: str | Path
+    models: Sequence[Servable],
+    limits: Limits | None = None,
+    *,
+    folder: str | Path,
+    token: str | None = None,
 ) -> FastAPI:
     """An application that runs models on encrypted inputs; uvicorn runs it, in one process.
 
     folder   where clients' evaluation keys are kept, for this server alone
+    token    that every request must have, as `Authorization: Bearer TOKEN`; /health stays open
 
     Raises ParamError for models of one name, for insecure parameters (unless the limits accept
-    them), and for a memory limit that the planned peaks exceed.
+    them), for a memory limit that the planned peaks exceed, and for a token that is short.
     """
+    guard = None if token is None else Guard(token)
     desk = Desk(models, limits or Limits(), Path(folder))
 
     @asynccontextmanager
@@ -54,6 +61,8 @@ def create_app(
     _models(app, desk)
     _keys(app, desk)
     _runs(app, desk)
+    if guard is not None:
+        app.add_middleware(guard.before)
     app.add_exception_handler(ClientDisconnect, _left)
     for kind in (HTTPException, CloakworkError, OSError, Exception):
         app.add_exception_handler(kind, _refused)
@@ -92,6 +101,10 @@ async def _left(_: Request, __: Exception) -> Response:
 
 
 def _models(app: FastAPI, desk: Desk) -> None:
+    @app.get("/health")
+    async def health() -> dict[str, str]:
+        return {"status": "ok"}
+
     @app.get("/v1/models")
     async def models() -> list[dict[str, Any]]:
         return [desk.described[name] for name in desk.models]

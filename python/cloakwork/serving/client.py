@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from hashlib import blake2b
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 _MEMBERS = {"name", "fingerprint", "parameters", "inputs", "outputs", "keys", "model"}
 _GALOIS = "galois."
+_WORD_BYTES = 8
+# What a file states beside residues: names and estimates, which may be longer than described.
+_MOST_HEAD = 1 << 16
 
 Values = NDArray[Any] | Mapping[str, NDArray[Any]]
 
@@ -81,6 +85,13 @@ class ProgramClient:
     def results(self) -> tuple[str, ...]:
         """The names of what `decrypt` returns."""
         return tuple(self._outputs)
+
+    @property
+    def result_bytes(self) -> int:
+        """The longest file of results: no answer of a server needs to be longer."""
+        told = len(json.dumps(self._described["outputs"]))
+        size = sum(prod(one.data.shape) * _WORD_BYTES for one in self._outputs.values())
+        return size + len(self._outputs) * _MOST_HEAD + 2 * told
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:

@@ -56,6 +56,7 @@ def run(
     limits: Limits,
     folder: Path,
     say: Callable[[str], object],
+    token: str | None = None,
 ) -> None:
     """Serve until Ctrl-C; `say` is told the address once it is open.
 
@@ -63,12 +64,14 @@ def run(
     that cannot be used.
     """
     with _listening(place) as listening, suppress(KeyboardInterrupt):
-        config = _config(create_app(models, limits, folder=folder), place)
+        config = _config(create_app(models, limits, folder=folder, token=token), place)
         for model in models:
             peak = model.peak_bytes(limits.threads) / 2**20
             say(f"model {model.name} ({model.fingerprint[:8]}): a run takes {peak:.1f} MiB")
         port = listening.getsockname()[1]
         say(f"keys of clients: {folder}")
+        if token is not None and place.scheme == "http":
+            say("the token is sent in plain: use --ssl-certfile, or a proxy with TLS in front")
         say(f"serving at {place.scheme}://{place.host}:{port}; Ctrl-C ends it")
         uvicorn.Server(config).run(sockets=[listening])
 

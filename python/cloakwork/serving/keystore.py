@@ -114,9 +114,10 @@ class KeyStore:
         place = f"keys {fingerprint[:8]}..."
         hint = f"send the file: PUT /v1/keys/{fingerprint}"
         if upload is None:
-            raise ServingError(
-                refusals.MISSING, place, "uploaded evaluation keys", "unknown ones", hint
-            )
+            wanted = "uploaded evaluation keys"
+            got = "unknown ones: never uploaded, or forgotten (the least recently used go first)"
+            hint = f"upload the file again: Remote.upload, PUT /v1/keys/{fingerprint}"
+            raise ServingError(refusals.MISSING, place, wanted, got, hint)
         got = f"{upload.file.offset} of its bytes"
         raise ServingError(refusals.CONFLICT, place, "a complete upload", got, hint)
 
@@ -151,7 +152,7 @@ class KeyStore:
         the last one or while another request sends it, 503 where the quota is in use.
         """
         self.check_name(fingerprint)
-        most = self._limits.key_set_bytes
+        most = min(self._limits.key_set_bytes, self._limits.keys_bytes)
         if total > most:
             hint = "make fewer rotation keys: rotations add up"
             wanted, got = f"at most {most} bytes", f"{total}"
@@ -256,8 +257,9 @@ class KeyStore:
         """Make room for bytes; the least recently used sets go that no run uses."""
         most, used = self._limits.keys_bytes, self.used_bytes + more
         unused = sorted((one for one in self._sets.values() if not one.pins), key=_last_use)
-        if used - sum(one.size_bytes for one in unused) > most:
-            got = f"{used} bytes with those in use and those being uploaded"
+        needed = used - sum(one.size_bytes for one in unused)
+        if needed > most:
+            got = f"{needed} bytes with those in use and those being uploaded"
             raise refusals.busy("key storage", f"at most {most} bytes", got, 30)
         for one in unused:
             if used <= most:

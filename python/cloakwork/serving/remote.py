@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterator
+from math import inf
 from os import PathLike, fspath
 from pathlib import Path
 from time import monotonic, sleep
@@ -18,14 +19,20 @@ from cloakwork.errors import LoadError, ParamError, ServingError
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.streams import Stored
 from cloakwork.lazy import public
+from cloakwork.serving import tokens
+from cloakwork.serving.answers import DESCRIPTION_BYTES, Answer, of_tls, received, shown
 
 _BINARY = {"Content-Type": "application/octet-stream"}
 _PIECE_BYTES = 1 << 20
 _CHECKSUM_BYTES = 32
-_ACCEPTED, _MISSING = 202, 404
+_ACCEPTED, _MISSING, _CONFLICT = 202, 404, 409
+_MOST_PORT = 65535
+# The longest state of a run, or refusal.
+_STATE_BYTES = 1 << 16
+# How long a server that never answered is waited for.
+_FIRST_SECONDS = 5.0
 # Answers after which the same request may succeed: a pause of the body, a proxy's, a full server's.
 _AGAIN = (408, 502, 503)
-_REFUSAL = ("error", "expected", "got", "hint")
 # Between attempts: 0.05 s, then twice as long each time.
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 5.0
 # The longest time to connect, and to wait for a piece of an answer beyond the server's own wait.
@@ -46,28 +53,37 @@ class Remote:
         *,
         ca: str | PathLike[str] | None = None,
         timeout: float = 600.0,
+        token: str | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         """Prepare; nothing is sent yet.
 
         ca         a file of certificates to trust instead of the system's
         timeout    seconds for one call, with all its repetitions
+        token      of a server that asks for one; send it over https:// alone
         transport  of httpx, for tests
 
         Raises ParamError for an address that is not http:// or https://, and for a wrong file.
         """
-        if not _is_address(url):
-            raise ParamError("url", url, "an address: http://HOST:PORT or https://HOST:PORT")
-        if not timeout > 0:
+        found = _address(url)
+        if not 0 < timeout < inf:
             raise ParamError("timeout", timeout, "seconds above 0")
+        headers = {"Accept-Encoding": "identity"}
+        if token is not None:
+            if found.userinfo:
+                raise ParamError("url", shown(found), "an address without a user, beside a token")
+            headers["Authorization"] = f"Bearer {tokens.check(token, 'token')}"
         if ca is not None and url.startswith("http:"):
             raise ParamError("ca", fspath(ca), "an https:// address, which has a certificate")
-        limits = httpx.Timeout(_ANSWER_SECONDS, connect=_CONNECT_SECONDS)
         self._timeout = timeout
         self._http = httpx.Client(
-            base_url=url, verify=_trusted(ca), timeout=limits, transport=transport
-        )
-        self._uploaded: set[str] = set()
+            base_url=found, verify=_trusted(ca), transport=transport,
+            headers=headers,
+        )  # fmt: skip
+        # Where keys are from, for a server that forgets them, and the longest results of models.
+        self._uploaded: dict[str, EvaluationKeys | str | PathLike[str]] = {}
+        self._result_bytes: dict[str, int] = {}
+        self._has_answered = False
 
     def __enter__(self) -> Self:
         return self
@@ -87,9 +103,9 @@ class Remote:
     def models(self) -> list[dict[str, Any]]:
         """The descriptions of the server's models."""
         answer = self._asked("GET", "/v1/models")
-        found = _told(answer, list)
+        found = answer.told(list)
         if not all(isinstance(one, dict) and _is_described(one) for one in found):
-            raise _stranger(answer)
+            raise answer.strange()
         models: list[dict[str, Any]] = found
         return models
 
@@ -102,9 +118,9 @@ class Remote:
                 raise ParamError("model", "none", f"the name of one of them: {names}")
             return found[0]
         answer = self._asked("GET", f"/v1/models/{_safe(name)}")
-        described: dict[str, Any] = _told(answer, dict)
+        described: dict[str, Any] = answer.told(dict)
         if not _is_described(described):
-            raise _stranger(answer)
+            raise answer.strange()
         return described
 
     def upload(self, keys: EvaluationKeys | str | PathLike[str]) -> str:
@@ -121,10 +137,10 @@ class Remote:
         for pause in _pauses(until):
             offset = self._offset(name)
             if offset is None:
-                self._uploaded.add(name)
+                self._uploaded[name] = keys
                 return name
             try:
-                self._send_keys(source, offset)
+                self._send_keys(source, offset, until)
             except (httpx.TransportError, ServingError) as error:
                 _wait(error, pause, until)
         raise _late(f"PUT /v1/keys/{name}", self._timeout)
@@ -137,23 +153,22 @@ class Remote:
             if error.status != _MISSING:
                 raise
             return 0
-        found = _told(answer, dict)
+        found = answer.told(dict)
         if found.get("state") == "complete":
             return None
-        if type(found.get("offset")) is not int:
-            raise _stranger(answer)
+        if type(found.get("offset")) is not int or found["offset"] < 0:
+            raise answer.strange()
         offset: int = found["offset"]
         return offset
 
-    def _send_keys(self, source: _Bytes, offset: int) -> None:
+    def _send_keys(self, source: _Bytes, offset: int, until: float) -> None:
         size = source.size_bytes
         rest = f"{offset}-{size - 1}" if offset < size else "*"
         headers = _BINARY | {"Content-Range": f"bytes {rest}/{size}"}
         headers["Content-Length"] = str(size - offset)
-        answer = self._http.put(
-            f"/v1/keys/{source.fingerprint}", content=source.pieces(offset), headers=headers
-        )
-        _checked(answer)
+        address, contents = f"/v1/keys/{source.fingerprint}", source.pieces(offset)
+        most = DESCRIPTION_BYTES
+        self._once("PUT", address, most, until, content=contents, headers=headers)
 
     def run(
         self,
@@ -162,64 +177,126 @@ class Remote:
         keys: str | None = None,
         model: str | None = None,
         progress: Callable[[int, int], object] | None = None,
+        result_bytes: int | None = None,
     ) -> bytes:
         """Run a model on encrypted inputs; return the file of the results, for `fhe.from_bytes`.
 
-        body      a ciphertext, a `CiphertextSet`, or the bytes of their file
-        keys      the fingerprint that `upload` returned
-        model     by default the server's only one
-        progress  called now and then with the number of finished steps and of all steps
+        body          a ciphertext, a `CiphertextSet`, or the bytes of their file
+        keys          the fingerprint that `upload` returned; keys that the server forgot since
+                      then are uploaded again, once
+        model         by default the server's only one
+        progress      called now and then with the number of finished steps and of all steps
+        result_bytes  the longest result, as `ProgramClient.result_bytes`; by default that of the
+                      model as the server describes it
 
-        Raises ServingError for a refusal, and where no answer came within the timeout.
+        Raises ServingError for a refusal, for a longer result, of which no more is read, and where
+        no answer came within the timeout.
         """
         name = self.model()["name"] if model is None else model
+        most = self._longest(name) if result_bytes is None else result_bytes
+        most = max(most, _STATE_BYTES)
         contents = body.to_bytes() if isinstance(body, Stored) else bytes(body)
         run, until = uuid4().hex, monotonic() + self._timeout
         options = {} if keys is None else {"keys": keys}
         if progress is not None:
             options["wait"] = "0"
         address = f"/v1/models/{_safe(name)}/runs/{run}"
-        answer = self._repeated("PUT", address, until, content=contents, params=options)
-        while answer.status_code == _ACCEPTED:
+
+        def begin() -> Answer:
+            return self._repeated("PUT", address, until, most, content=contents, params=options)
+
+        try:
+            answer = begin()
+        except ServingError as error:
+            if keys is None or not self._has_uploaded_again(keys, error):
+                raise
+            answer = begin()
+        while answer.status == _ACCEPTED:
             if monotonic() > until:
                 self._cancel(run)
                 raise _late(address, self._timeout)
-            steps = _told(answer, dict).get("steps")
-            if not isinstance(steps, dict) or not {"done", "total"} <= steps.keys():
-                raise _stranger(answer)
+            steps = answer.told(dict).get("steps")
+            if not isinstance(steps, dict) or not all(
+                type(steps.get(one)) is int for one in ("done", "total")
+            ):
+                raise answer.strange()
             if progress is not None:
-                progress(int(steps["done"]), int(steps["total"]))
+                progress(steps["done"], steps["total"])
             wait = {} if progress is None else {"wait": "0.2"}
             try:
-                answer = self._repeated("GET", f"/v1/runs/{run}/result", until, params=wait)
+                answer = self._repeated("GET", f"/v1/runs/{run}/result", until, most, params=wait)
             except ServingError as error:
                 # A server that was started again does not know it: the same request begins it.
                 if error.status != _MISSING:
                     raise
-                answer = self._repeated("PUT", address, until, content=contents, params=options)
+                answer = begin()
         return answer.content
+
+    def _longest(self, model: str) -> int:
+        """The longest result of a model, by its description."""
+        from cloakwork.serving.client import client_of
+
+        if model not in self._result_bytes:
+            described = client_of(self.model(model), "the server")
+            self._result_bytes[model] = described.result_bytes
+        return self._result_bytes[model]
+
+    def _has_uploaded_again(self, keys: str, error: ServingError) -> bool:
+        """Upload keys that the server forgot, if they are at hand."""
+        source = self._uploaded.get(keys)
+        if error.status not in (_MISSING, _CONFLICT) or source is None:
+            return False
+        if self._offset(keys) is None:
+            return False  # The server misses something else.
+        del self._uploaded[keys]
+        try:
+            return self.upload(source) == keys
+        except (OSError, LoadError):  # Their file is not what it was.
+            return False
 
     def _cancel(self, run: str) -> None:
         try:
-            self._http.delete(f"/v1/runs/{run}")
+            self._http.delete(f"/v1/runs/{run}", timeout=_CONNECT_SECONDS)
         except httpx.TransportError:
             return
 
-    def _asked(self, method: str, address: str) -> httpx.Response:
+    def _asked(self, method: str, address: str) -> Answer:
         return self._repeated(method, address, monotonic() + self._timeout)
 
-    def _repeated(self, method: str, address: str, until: float, **options: Any) -> httpx.Response:
+    def _repeated(
+        self,
+        method: str,
+        address: str,
+        until: float,
+        most_bytes: int = DESCRIPTION_BYTES,
+        **options: Any,
+    ) -> Answer:
         """The answer to a request, which is repeated while connections fail or the server is busy.
 
+        A server that never answered is not waited for as long as one that is started again.
         Raises ServingError for a refusal.
         """
-        headers = _BINARY if "content" in options else {}
+        if "content" in options:
+            options["headers"] = _BINARY
+        first = monotonic() + _FIRST_SECONDS
         for pause in _pauses(until):
             try:
-                return _checked(self._http.request(method, address, headers=headers, **options))
+                return self._once(method, address, most_bytes, until, **options)
             except (httpx.TransportError, ServingError) as error:
-                _wait(error, pause, until)
+                _wait(error, pause, until if self._has_answered else min(first, until))
         raise _late(f"{method} {address}", self._timeout)
+
+    def _once(
+        self, method: str, address: str, most_bytes: int, until: float, **options: Any
+    ) -> Answer:
+        """The answer to one request; ServingError for a refusal."""
+        left = max(until - monotonic(), _FIRST_PAUSE)
+        connecting = min(left, _CONNECT_SECONDS)
+        limits = httpx.Timeout(min(left, _ANSWER_SECONDS), connect=connecting)
+        with self._http.stream(method, address, timeout=limits, **options) as answer:
+            self._has_answered = True
+            found = received(answer, most_bytes, until)
+        return found.checked()
 
 
 class _Bytes:
@@ -241,6 +318,9 @@ class _Bytes:
             head = container.head(path, self._part(0, needed))
             if head.kind != "evaluation keys":
                 raise LoadError(f"{path}: expected evaluation keys, got a {head.kind}: not sent")
+            if head.size_bytes != self.size_bytes:
+                wanted = f"{head.size_bytes} bytes by its head"
+                raise LoadError(f"{path}: expected {wanted}, got {self.size_bytes}: not sent")
         else:
             raise ParamError("keys", type(keys).__name__, "EvaluationKeys, or their file")
         self.fingerprint = self._part(self.size_bytes - _CHECKSUM_BYTES, self.size_bytes).hex()
@@ -266,48 +346,21 @@ def _safe(name: str) -> str:
     return name
 
 
-def _is_address(url: str) -> bool:
+def _address(url: str) -> httpx.URL:
+    """The address; ParamError, without a password in it, for a wrong one."""
+    allowed = "an address: http://HOST:PORT or https://HOST:PORT"
     try:
         found = httpx.URL(url)
     except (httpx.InvalidURL, TypeError):
-        return False
-    return found.scheme in ("http", "https") and bool(found.host)
+        raise ParamError("url", str(url).rpartition("@")[2], allowed) from None
+    right = found.scheme in ("http", "https") and found.host and (found.port or 0) <= _MOST_PORT
+    if not right or found.query or found.fragment:
+        raise ParamError("url", str(url).rpartition("@")[2], allowed)
+    return found
 
 
 def _is_described(one: dict[str, Any]) -> bool:
     return all(isinstance(one.get(name), str) for name in ("name", "fingerprint"))
-
-
-def _told(answer: httpx.Response, kind: type) -> Any:
-    """The JSON of an answer, of this type; ServingError for anything else."""
-    try:
-        found = answer.json()
-    except (ValueError, RecursionError):
-        raise _stranger(answer) from None
-    if not isinstance(found, kind):
-        raise _stranger(answer)
-    return found
-
-
-def _stranger(answer: httpx.Response) -> ServingError:
-    wanted, got = "a server of cloakwork", f"another answer, status {answer.status_code}"
-    return ServingError(0, str(answer.url.copy_with(query=None)), wanted, got, "check the address")
-
-
-def _checked(answer: httpx.Response) -> httpx.Response:
-    """The answer; ServingError if it is a refusal."""
-    if answer.is_success:
-        return answer
-    try:
-        told = answer.json()
-        error, expected, got, hint = (str(told[name]) for name in _REFUSAL)
-    except (ValueError, KeyError, TypeError, RecursionError):
-        # A proxy in front of the server, or no server of this package.
-        error, expected, hint = "the address", "a server of cloakwork", ""
-        got = f"status {answer.status_code}"
-    advice = answer.headers.get("Retry-After", "")
-    retry = int(advice) if advice.isdecimal() else None
-    raise ServingError(answer.status_code, error, expected, got, hint, retry)
 
 
 def _pauses(until: float) -> Iterator[float]:
@@ -327,23 +380,14 @@ def _wait(error: httpx.TransportError | ServingError, pause: float, until: float
         if not (advised or error.status in _AGAIN):
             raise error
         pause = max(pause, float(error.retry_seconds or 0))
-    elif _is_of_certificates(error):
-        raise ServingError(0, "https", "a certificate to trust", str(error), "name it: ca=FILE")
+    elif (refused := of_tls(error)) is not None:
+        raise refused from error
     if monotonic() + pause > until:
         if isinstance(error, ServingError):
             raise error
-        raise ServingError(0, "the server", "an answer", str(error), "is it running?") from error
+        hint = "is it running?"
+        raise ServingError(0, "the server", "an answer", str(error) or "none", hint) from error
     sleep(pause)
-
-
-def _is_of_certificates(error: BaseException | None) -> bool:
-    while error is not None:
-        if isinstance(error, ssl.SSLError):
-            return True
-        if "CERTIFICATE_VERIFY_FAILED" in str(error):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _late(what: str, seconds: float) -> ServingError:

@@ -109,4 +109,8 @@ def _checked(fingerprint: str, path: Path, insecure: bool) -> EvaluationKeys:
     found = bytes(memoryview(mapped[-_CHECKSUM_BYTES:])).hex() if len(mapped) else ""
     if found != fingerprint:
         raise LoadError(f"the file's checksum is {found[:8]}..., not {fingerprint[:8]}...")
-    return load_keys(path, insecure=insecure)
+    try:
+        return load_keys(path, insecure=insecure)
+    except LoadError as error:
+        # Its reader is a client, who does not know the server's folders.
+        raise LoadError(str(error).replace(str(path), "the upload")) from None

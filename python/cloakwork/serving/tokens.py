@@ -1,0 +1,84 @@
+"""A token that the clients of a server share: it says who may ask, and stays out of all texts."""
+
+from __future__ import annotations
+
+import re
+from hashlib import sha256
+from hmac import compare_digest
+from os import PathLike
+from typing import TYPE_CHECKING
+
+from cloakwork import files
+from cloakwork.errors import ParamError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+# RFC 6750, 2.1, and long enough not to be guessed.
+_TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{16,4096}={0,2}")
+_ALLOWED = "16 or more of A-Z a-z 0-9 . _ ~ + / - in one line, such as of: openssl rand -hex 32"
+_MOST_FILE_BYTES = 8192
+# Anyone may ask whether the server is up.
+_OPEN = "/health"
+
+
+def check(token: object, what: str) -> str:
+    """The token; ParamError, which does not hold it, for one that cannot be sent or be guessed."""
+    if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+        raise ParamError(what, "another text, which is not shown", _ALLOWED)
+    return token
+
+
+def read(path: str | PathLike[str]) -> str:
+    """The token in a file; ParamError for a file without one."""
+    held = files.start(path, _MOST_FILE_BYTES)
+    text = held.decode("ascii", "replace").removesuffix("\n").removesuffix("\r")
+    return check(text, f"token of {path}")
+
+
+class Guard:
+    """Refuses requests without the token, before anything of them is read.
+
+    It keeps the token's digest alone, and compares digests in constant time.
+    """
+
+    def __init__(self, token: str) -> None:
+        self._digest = _digest(check(token, "token").encode())
+
+    def refuses(self, authorization: bytes | None) -> str | None:
+        """What came instead of the token; None if it is the token."""
+        if authorization is None:
+            return "none"
+        scheme, _, token = authorization.partition(b" ")
+        if scheme.lower() != b"bearer":
+            return "another kind of authorization"
+        return None if compare_digest(_digest(token.strip()), self._digest) else "another token"
+
+    def before(self, app: ASGIApp) -> ASGIApp:
+        """The application behind this guard."""
+
+        async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+            if scope["type"] == "http" and scope["path"] != _OPEN:
+                given = dict(scope["headers"]).get(b"authorization")
+                if (got := self.refuses(given)) is not None:
+                    await _refusal(got)(scope, receive, send)
+                    return
+            await app(scope, receive, send)
+
+        return guarded
+
+
+def _refusal(got: str) -> ASGIApp:
+    from fastapi.responses import JSONResponse
+
+    from cloakwork.errors import ServingError
+    from cloakwork.serving import refusals
+
+    hint = "ask the server's owner for the token: query --token-file FILE, Remote(token=...)"
+    found = ServingError(refusals.WHO, "token", "Authorization: Bearer TOKEN", got, hint)
+    headers = {"WWW-Authenticate": "Bearer"}
+    return JSONResponse(refusals.as_json(found), found.status, headers)
+
+
+def _digest(token: bytes) -> bytes:
+    return sha256(token).digest()
