@@ -5,6 +5,7 @@ import stat
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import cloakwork as cw
@@ -177,6 +178,13 @@ def test_serve_runs_until_it_is_interrupted(
         ("serve m.cwk --ssl-keyfile x.npy", "--ssl-certfile"),
         ("serve m.cwk --ssl-certfile x.npy --ssl-keyfile x.npy", "PEM"),
         ("serve m.cwk --memory-budget 1KiB", "planned peak"),
+        ("serve m?.cwk", "a name in addresses: without any of /?#%"),
+        ("query http://127.0.0.1:70000 keys x.npy", "URL: got http://127.0.0.1:70000"),
+        ("query http://a:secret@b:70000 keys x.npy", "URL: got b:70000"),
+        ("query http://127.0.0.1:9 keys x.npy --timeout inf", "--timeout: got inf"),
+        ("query http://127.0.0.1:9 keys x.npy -o z.txt", "--out: got z.txt"),
+        ("query http://127.0.0.1:9 keys x.npy --token-file none", "none: No such file"),
+        ("decrypt keys x.ct --samples 0", "--samples: got 0"),
         ("serve m.cwk --host 203.0.113.7", "free address of this machine"),
         ("serve m.cwk m.cwk", "name of its own"),
     ],
@@ -187,6 +195,7 @@ def test_a_wrong_command_line_is_said(
     np.save("wide.npy", np.zeros(4))
     np.save("large.npy", X * 1000)
     (files / "store").mkdir(exist_ok=True)
+    copyfile("m.cwk", "m?.cwk")
     for name in ("none.npy", "none.ct", "x.onnx"):
         Path(name).write_bytes(b"")
     main(["encrypt", "m.cwk", "keys", "x.npy", "-o", "x.ct"])

@@ -194,6 +194,8 @@ def values_of(arrays: Sequence[str], client: ProgramClient) -> tuple[dict[str, A
 def decrypt_file(folder: Path, result: Path, out: Path | None, samples: int | None) -> None:
     """Print or write the values of a result."""
     keys, client = keys_of(folder)
+    if samples is not None and samples < 1:
+        raise ParamError("--samples", samples, "1 or more")
     places = places_of(client.results, out, [result, *(folder / name for name in _FILES)])
     with keys, warnings_said():
         held = bytes(memoryview(files.mapped(result)))

@@ -28,10 +28,11 @@ from cloakwork.programs.options import bytes_of
 if TYPE_CHECKING:
     from cloakwork.serving.limits import Limits
 
-# The options of `serve` by the limits that they set.
+# The options of `serve` and `query` by what they set.
 _OPTIONS = {
     "threads": "--threads", "parallel": "--parallel", "queue": "--queue", "folder": "--store",
     "memory_bytes": "--memory-budget", "keys_bytes": "--keys-quota", "run_seconds": "--run-seconds",
+    "url": "URL", "ca": "--ca", "timeout": "--timeout",
 }  # fmt: skip
 
 
@@ -99,7 +100,7 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
 
 @contextmanager
 def _named_as_options() -> Iterator[None]:
-    """Name the limits in errors as the command line does."""
+    """Name options in errors as the command line does."""
     try:
         yield
     except ParamError as error:
@@ -154,7 +155,7 @@ def query(  # noqa: PLR0913, PLR0917 (one parameter an option)
 
     The keys are uploaded first, unless the server has them.
     """
-    with in_words(context.obj):
+    with in_words(context.obj), _named_as_options():
         ask(url, keys, arrays, out, token_file, ca=ca, timeout=timeout)
 
 

@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse
 from starlette.requests import ClientDisconnect
 
 from cloakwork.errors import LoadError, ParamError, ServingError
-from cloakwork.serving import bodies, refusals
+from cloakwork.serving import bodies, names, refusals
 from cloakwork.serving.engine import Engine
 from cloakwork.serving.keystore import KeyStore, Upload
 from cloakwork.serving.limits import Limits
@@ -198,9 +198,9 @@ async def _gone(request: Request) -> None:
 
 
 def _check_models(models: Sequence[Servable], limits: Limits) -> None:
-    names = [model.name for model in models]
-    if not models or len(set(names)) < len(names):
-        raise ParamError("models", names, "one or more, each with a name of its own")
+    found = [names.check(model.name) for model in models]
+    if not models or len(set(found)) < len(found):
+        raise ParamError("models", found, "one or more, each with a name of its own")
     for model in models:
         if not (limits.insecure or model.parameters.is_secure):
             allowed = "128 bits of security; --insecure serves it, for tests"

@@ -19,7 +19,7 @@ from cloakwork.errors import LoadError, ParamError, ServingError
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.streams import Stored
 from cloakwork.lazy import public
-from cloakwork.serving import tokens
+from cloakwork.serving import names, tokens
 from cloakwork.serving.answers import DESCRIPTION_BYTES, Answer, of_tls, received, shown
 
 _BINARY = {"Content-Type": "application/octet-stream"}
@@ -114,10 +114,10 @@ class Remote:
         if name is None:
             found = self.models()
             if len(found) != 1:
-                names = ", ".join(str(one["name"]) for one in found)
-                raise ParamError("model", "none", f"the name of one of them: {names}")
+                known = ", ".join(str(one["name"]) for one in found)
+                raise ParamError("model", "none", f"the name of one of them: {known}")
             return found[0]
-        answer = self._asked("GET", f"/v1/models/{_safe(name)}")
+        answer = self._asked("GET", f"/v1/models/{names.check(name)}")
         described: dict[str, Any] = answer.told(dict)
         if not _is_described(described):
             raise answer.strange()
@@ -200,7 +200,7 @@ class Remote:
         options = {} if keys is None else {"keys": keys}
         if progress is not None:
             options["wait"] = "0"
-        address = f"/v1/models/{_safe(name)}/runs/{run}"
+        address = f"/v1/models/{names.check(name)}/runs/{run}"
 
         def begin() -> Answer:
             return self._repeated("PUT", address, until, most, content=contents, params=options)
@@ -338,12 +338,6 @@ def _trusted(ca: str | PathLike[str] | None) -> ssl.SSLContext | bool:
         return ssl.create_default_context(cafile=fspath(ca))
     except (OSError, ssl.SSLError) as error:
         raise ParamError("ca", fspath(ca), f"a file of certificates (PEM): {error}") from error
-
-
-def _safe(name: str) -> str:
-    if not name or any(sign in name for sign in "/?#%") or not name.isprintable():
-        raise ParamError("model", name, "the name of a model, which stands in an address")
-    return name
 
 
 def _address(url: str) -> httpx.URL:

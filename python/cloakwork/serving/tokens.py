@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 # RFC 6750, 2.1, and long enough not to be guessed.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{16,4096}={0,2}")
 _ALLOWED = "16 or more of A-Z a-z 0-9 . _ ~ + / - in one line, such as of: openssl rand -hex 32"
-_MOST_FILE_BYTES = 8192
 # Anyone may ask whether the server is up.
 _OPEN = "/health"
 
@@ -30,9 +29,8 @@ def check(token: object, what: str) -> str:
 
 
 def read(path: str | PathLike[str]) -> str:
-    """The token in a file; ParamError for a file without one."""
-    held = files.start(path, _MOST_FILE_BYTES)
-    text = held.decode("ascii", "replace").removesuffix("\n").removesuffix("\r")
+    """The token in a file or a pipe; ParamError for one without it."""
+    text = files.read(path).decode("ascii", "replace").removesuffix("\n").removesuffix("\r")
     return check(text, f"token of {path}")
 
 
