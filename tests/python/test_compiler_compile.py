@@ -81,6 +81,11 @@ def test_a_model_in_a_file_gives_the_same_to_client_and_server(
     again = there.split()[0].load(tmp_path / "keys")
     found = again.decrypt(fhe.load(tmp_path / "y.ct", insecure=True))
     assert np.allclose(found, graph.run(sample[:1])["affine.1"], atol=1e-4)
+    again.save(tmp_path / "keys")
+    secret = (tmp_path / "keys" / "secret.key").read_bytes()
+    with pytest.raises(ParamError, match="none is replaced"):
+        there.split()[0].save(tmp_path / "keys")
+    assert (tmp_path / "keys" / "secret.key").read_bytes() == secret
     assert there.describe() == model.describe()
     assert there.report_json == model.report.to_json() | {"text": model.describe()}
     assert isinstance(cw.load(tmp_path / "model.cwk"), type(model.program))

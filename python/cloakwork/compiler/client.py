@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.compiler.description import Description, check_names
-from cloakwork.errors import KeyMismatchError, ModelError, NoiseError
+from cloakwork.errors import KeyMismatchError, ModelError, NoiseError, ParamError
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksContext
+from cloakwork.fhe.files.container import head_of
 from cloakwork.fhe.files.sets import CiphertextSet
 from cloakwork.fhe.files.storage import load_any
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
@@ -72,8 +73,14 @@ class Client:
         return self
 
     def save(self, folder: str | Path) -> None:
-        """Write secret.key, for the owner alone, and eval.key, for the server, to a folder."""
+        """Write secret.key, for the owner alone, and eval.key, for the server, to a folder.
+
+        Raises ParamError for a folder with another secret, which would be lost.
+        """
         target = Path(folder)
+        held = target / "secret.key"
+        if held.exists() and head_of(held).fields.get("key") != self.keys.key:
+            raise ParamError("folder", str(folder), "one without another secret: none is replaced")
         target.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.keys.evaluation.save(target / "eval.key")
         self.keys.save(target / "secret.key")
