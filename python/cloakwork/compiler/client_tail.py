@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -191,6 +192,66 @@ def _cast(x: Values, to: str) -> Values:
     return x.astype(to)
 
 
+def _won(x: Values, classes: int) -> Values:
+    """[batch, classes, classes] of scores [batch, pairs]: 1 at [i, j] where i won against j.
+
+    Pairs i < j are in the order (0, 1), (0, 2), ...; i wins by a score above 0.
+    """
+    _check_pairs(x, classes)
+    found = np.zeros((len(x), classes, classes), dtype=np.int64)
+    for score, (i, j) in zip(x.T, combinations(range(classes), 2), strict=True):
+        found[:, i, j] = score > 0
+        found[:, j, i] = 1 - found[:, i, j]
+    return found
+
+
+def _check_pairs(x: Values, classes: int) -> None:
+    pairs = classes * (classes - 1) // 2
+    if x.ndim != 2 or x.shape[1] != pairs:
+        raise ValueError(f"expected {pairs} scores for {classes} classes, found {x.shape}")
+
+
+def _votes(x: Values, classes: int) -> Values:
+    """[batch, classes]: how many others each class won against."""
+    return np.asarray(_won(x, classes).sum(axis=2))
+
+
+def _one_vs_rest(x: Values, classes: int) -> Values:
+    """[batch, classes]: votes plus the sum of scores, squeezed below 1/3, for equal votes.
+
+    scikit-learn's decision_function_shape="ovr".
+    """
+    found = _votes(x, classes).astype(np.float64)
+    sums = np.zeros_like(found)
+    for score, (i, j) in zip(x.T, combinations(range(classes), 2), strict=True):
+        sums[:, i] += score
+        sums[:, j] -= score
+    return np.asarray(found + sums / (3 * (np.abs(sums) + 1)))
+
+
+def _pairwise_probabilities(
+    x: Values, classes: int, slopes: Sequence[float], offsets: Sequence[float]
+) -> Values:
+    """[batch, classes] of scores of pairs, by Platt's sigmoid of each: 1 / (1 + exp(a x + b)).
+
+    T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability Estimates for Multi-class Classification by
+    Pairwise Coupling", 2004: the p of sum 1 with the least sum of (r_ji p_i - r_ij p_j)^2, i != j.
+    """
+    _check_pairs(x, classes)
+    each = np.clip(_sigmoid(-(x * np.asarray(slopes) + np.asarray(offsets))), 1e-7, 1 - 1e-7)
+    r = np.zeros((len(x), classes, classes))
+    for values, (i, j) in zip(each.T, combinations(range(classes), 2), strict=True):
+        r[:, i, j], r[:, j, i] = values, 1 - values
+    system = np.zeros((len(x), classes + 1, classes + 1))
+    system[:, :classes, :classes] = -r * r.transpose(0, 2, 1)
+    places = np.arange(classes)
+    system[:, places, places] = (r**2).sum(axis=1)
+    system[:, :classes, classes] = system[:, classes, :classes] = 1.0
+    wanted = np.zeros((len(x), classes + 1, 1))
+    wanted[:, classes] = 1.0
+    return np.asarray(np.linalg.solve(system, wanted)[:, :classes, 0])
+
+
 # Each takes arrays [batch, ...] and parameters of JSON.
 CLIENT_KINDS: dict[str, Callable[..., Values]] = {
     "above": _above,
@@ -203,8 +264,11 @@ CLIENT_KINDS: dict[str, Callable[..., Values]] = {
     "labels": _labels,
     "log_softmax": _log_softmax,
     "normalize": _normalize,
+    "one_vs_rest": _one_vs_rest,
+    "pairwise_probabilities": _pairwise_probabilities,
     "reshape": _reshape,
     "sigmoid": _sigmoid,
     "softmax": _softmax,
     "tanh": lambda x: np.asarray(np.tanh(x)),
+    "votes": _votes,
 }

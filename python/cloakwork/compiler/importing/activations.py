@@ -137,14 +137,15 @@ def power(call: Call) -> Secret:
         return applied(call, x, known[exponent])
     if not exponent.is_integer() or not 1 <= exponent <= 64:
         raise call.wrong("an exponent of 1/2, -1/2, -1 or 1 to 64", exponent)
-    return _raised(call, x, int(exponent))
+    return raised(call, x, int(exponent))
 
 
-def _raised(call: Call, x: Secret, exponent: int) -> Secret:
+def raised(call: Call, x: Secret, exponent: int) -> Secret:
+    """A positive power, in ceil(log2(exponent)) products one after the other."""
     if exponent == 1:
         return x
-    half = _raised(call, x, exponent // 2)
-    rest = half if exponent % 2 == 0 else _raised(call, x, exponent - exponent // 2)
+    half = raised(call, x, exponent // 2)
+    rest = half if exponent % 2 == 0 else raised(call, x, exponent - exponent // 2)
     return multiplied(call, half, rest)
 
 

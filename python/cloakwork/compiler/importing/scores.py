@@ -15,7 +15,8 @@ from cloakwork.compiler.importing.values import Call, Later, Secret, Value, hand
 _TRANSFORMS = {"NONE": None, "LOGISTIC": "sigmoid", "SOFTMAX": "softmax"}
 
 
-def _vector(call: Call) -> Secret:
+def vector(call: Call) -> Secret:
+    """The encrypted features [batch, n]."""
     x = call.secret(0)
     if len(x.shape) != 2:
         raise call.wrong("features [batch, n]", list(x.shape))
@@ -24,7 +25,7 @@ def _vector(call: Call) -> Secret:
 
 def linear_scores(call: Call, count: int) -> Secret:
     """`count` weighted sums of features, with their intercepts."""
-    x = _vector(call)
+    x = vector(call)
     weights = np.array(call.attribute("coefficients", []), dtype=np.float64)
     bias = np.array(call.attribute("intercepts", [0.0] * count), dtype=np.float64)
     if weights.size != count * x.shape[1] or bias.size != count:
@@ -87,7 +88,7 @@ def classified(call: Call, scores: Secret, classes: Sequence[int | str]) -> list
 @handles("Scaler", domain=ML_DOMAIN)
 def scaler(call: Call) -> Secret:
     """(x - offset) scale."""
-    x = _vector(call)
+    x = vector(call)
     offset = np.array(call.attribute("offset", [0.0]), dtype=np.float64)
     scale = np.array(call.attribute("scale", [1.0]), dtype=np.float64)
     if offset.size not in (1, x.shape[1]) or scale.size not in (1, x.shape[1]):

@@ -12,7 +12,15 @@ import numpy as np
 from cloakwork.compiler.building import Builder, identity
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.importing import activations, composite, linear, scores, shapes, trees
+from cloakwork.compiler.importing import (
+    activations,
+    composite,
+    linear,
+    machines,
+    scores,
+    shapes,
+    trees,
+)
 from cloakwork.compiler.importing.reading import (
     array_of,
     attributes_of,
@@ -36,7 +44,7 @@ from cloakwork.compiler.simplifying import simplified
 from cloakwork.errors import ModelError
 
 # Imported for the handlers that they register.
-FAMILIES = (activations, composite, linear, scores, shapes, trees)
+FAMILIES = (activations, composite, linear, machines, scores, shapes, trees)
 
 
 def from_onnx(given: str | Path | bytes | Any) -> Graph:
