@@ -17,6 +17,7 @@ from cloakwork.compiler.importing import (
     composite,
     linear,
     machines,
+    matrices,
     scores,
     shapes,
     trees,
@@ -44,7 +45,14 @@ from cloakwork.compiler.simplifying import simplified
 from cloakwork.errors import ModelError
 
 # Imported for the handlers that they register.
-FAMILIES = (activations, composite, linear, machines, scores, shapes, trees)
+FAMILIES = (activations, composite, linear, machines, matrices, scores, shapes, trees)
+# Instead of nodes that cannot be compiled.
+_HINTS = {
+    "InstanceNormalization": "reshape, and take LayerNormalization",
+    "Normalizer": "divide by ReduceL2, or normalise before encryption",
+    "TreeEnsemble": "export with opset 3 of ai.onnx.ml: TreeEnsembleClassifier, -Regressor",
+    "Upsample": "export with opset 10 or newer: Resize",
+}
 
 
 def from_onnx(given: str | Path | bytes | Any) -> Graph:
@@ -145,7 +153,7 @@ class _Walk:
             known = sorted(kind for own, kind in HANDLERS if own == domain)
             expected = f"one of {', '.join(known)}" if known else "ops of ai.onnx or ai.onnx.ml"
             came = call.kind if known else f"{call.kind} of {domain!r}"
-            raise call.wrong(expected, came, "replace this node")
+            raise call.wrong(expected, came, _HINTS.get(call.kind, "replace this node"))
         try:
             found = handler(call)
         except ModelError:

@@ -1,0 +1,95 @@
+"""Linear nodes without an indexing of their own: their matrix, by ONNX's reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cloakwork.compiler.importing.reading import onnx_module
+from cloakwork.compiler.importing.values import Call, Known, Secret, handles
+
+Floats = NDArray[np.float64]
+_SEED = 1
+# Each element of the operand takes an evaluation, of a millisecond or more.
+_MOST_COLUMNS = 1 << 14
+# Relative to the largest result: what the reference's own rounding may differ by.
+_ROUNDING = 1e-5
+
+
+@handles("ConvTranspose", "CumSum", "Einsum", "Resize", "Trilu")
+def by_columns(call: Call) -> Secret:
+    """A column for each element of the operand, and the result of zeros as bias.
+
+    What is not linear, or mixes the inputs of a batch, is found by random operands, and refused.
+    """
+    encrypted = [place for place, value in enumerate(call.inputs) if isinstance(value, Secret)]
+    if len(encrypted) != 1 or call.outputs != 1:
+        raise call.wrong("one encrypted operand and one output", (len(encrypted), call.outputs))
+    x = call.secret(encrypted[0])
+    size, run = call.builder.size(x.name), _evaluator(call, encrypted[0])
+    if size > _MOST_COLUMNS:
+        raise call.wrong(f"at most {_MOST_COLUMNS} elements", size, "use a smaller input")
+    bias = run(np.zeros(x.shape))
+    call.check_batch(bias.shape)
+    call.check_elements(bias.shape)
+    call.check_weights(size * bias.size)
+    columns = []
+    for place in range(size):
+        unit = np.zeros(size)
+        unit[place] = 1.0
+        found = (run(unit.reshape(x.shape)) - bias).ravel()
+        columns.append(sparse.csc_array(found[:, None]))
+    matrix = sparse.csr_array(sparse.hstack(columns))
+    _check_linear(call, run, matrix, bias, x)
+    return call.affine([(x.name, matrix)], bias, bias.shape[1:])
+
+
+def _evaluator(call: Call, encrypted: int) -> Callable[[Floats], Floats]:
+    """The node as a function of its encrypted operand [1, ...]."""
+    onnx = onnx_module()
+    names = [
+        "" if value is None else "x" if place == encrypted else f"c{place}"
+        for place, value in enumerate(call.inputs)
+    ]
+    constants = {
+        name: value.array.astype(np.float64) if value.array.dtype.kind == "f" else value.array
+        for name, value in zip(names, call.inputs, strict=True)
+        if isinstance(value, Known)
+    }
+    node = onnx.helper.make_node(call.kind, names, ["y"], **call.attributes)
+    info = [onnx.ValueInfoProto(name=name) for name in names if name]
+    graph = onnx.helper.make_graph([node], "linear", info, [onnx.ValueInfoProto(name="y")])
+    opset = onnx.helper.make_opsetid("", call.version)
+    model = onnx.helper.make_model(graph, opset_imports=[opset])
+    evaluator = onnx.reference.ReferenceEvaluator(model)
+
+    def run(x: Floats) -> Floats:
+        try:
+            (found,) = evaluator.run(None, {**constants, "x": x})
+        except Exception as error:  # any of NumPy's and the reference's own
+            raise call.wrong("inputs and attributes that fit each other", error) from error
+        return np.asarray(found, dtype=np.float64)
+
+    return run
+
+
+def _check_linear(
+    call: Call, run: Callable[[Floats], Floats], matrix: Any, bias: Floats, x: Secret
+) -> None:
+    draw = np.random.default_rng(_SEED)
+    pair = draw.normal(size=(2, *x.shape[1:]))
+    wanted = (matrix @ pair.reshape(2, -1).T).T + bias.ravel()
+    tolerance = _ROUNDING * max(float(np.abs(wanted).max()), 1.0)
+    single = run(pair[:1]).ravel()
+    if np.abs(single - wanted[0]).max() > tolerance:
+        raise call.wrong("a node that is linear in its operand", "one that is not")
+    if call.kind == "Resize":
+        return  # Its sizes may be those of one input; they leave the first axis as it is.
+    both = run(pair)
+    if both.shape != (2, *bias.shape[1:]) or np.abs(both.reshape(2, -1) - wanted).max() > tolerance:
+        hint = "keep elements of different inputs apart"
+        raise call.wrong("a node that works on each input of a batch", "one that mixes them", hint)
