@@ -54,7 +54,6 @@ def load(
 
 def _opened(name: str, generation: str | None, checksums: bool) -> Loaded:
     """The program in a file, of the kind that the contents say."""
-    _refuse_others(Path(name))
     if _is_of_instructions(Path(name)):
         from cloakwork.zk.instructions.program import Program as Instructions
 
@@ -93,4 +92,5 @@ def _is_of_instructions(path: Path) -> bool:
     """Whether the path is a program in JSON or text, or its folder; waits for writers."""
     file = path / "program.json" if path.is_dir() else path
     with held_beside(file):
+        _refuse_others(file)
         return file.is_file() if file != path else starts_as_instructions(file)
