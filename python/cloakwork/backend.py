@@ -134,7 +134,7 @@ def detect_devices() -> DeviceInfo:
     usable = () if machine().gpu_reason else machine().gpus
     return DeviceInfo(
         cpu_cores=_cores(),
-        memory_limit_bytes=_memory_limit_bytes(),
+        memory_limit_bytes=memory_limit_bytes(),
         has_avx2="avx2" in isas,
         has_avx512="avx512" in isas,
         has_avx512ifma="avx512ifma" in isas,
@@ -285,7 +285,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _memory_limit_bytes() -> int:
+def memory_limit_bytes() -> int:
     """The machine's memory, or the lowest limit below it."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     address_space, _ = resource.getrlimit(resource.RLIMIT_AS)

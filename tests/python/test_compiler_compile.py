@@ -12,16 +12,16 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
-from cloakwork.compiler import compiling
+from cloakwork.compiler import compiling, trials
 from cloakwork.compiler.building import Builder
 from cloakwork.compiler.client import OutsideWarning
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.trials import tried
 from cloakwork.errors import (
     KeyMismatchError,
     LoadError,
+    MemoryBudgetError,
     MissingKeyError,
     ModelError,
     NoiseError,
@@ -192,12 +192,25 @@ def test_scales_that_cannot_be_precise_enough_are_not_tried(
 
     def counted(*given: Any) -> Any:
         seen.append(given)
-        return tried(*given)
+        return trials.tried(*given)
 
     monkeypatch.setattr(compiling, "tried", counted)
     with pytest.raises(ParamError, match=r"accept a larger error"):
         fhe.compile(graph, sample_of(graph, 8), precision=1e-15)
     assert len(seen) == 1
+
+
+def test_a_model_that_the_machine_has_no_memory_for_is_refused_before_it_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("it ran")
+
+    monkeypatch.setattr(trials, "memory_limit_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(trials.Server, "run", refuse)
+    graph = perceptron((8, 4, 2))
+    with pytest.raises(MemoryBudgetError, match=r"inputs takes .* GiB, and this machine has 0\.0"):
+        fhe.compile(graph, sample_of(graph, 8), optimize="throughput", **SMALL)
 
 
 @pytest.mark.parametrize(("rows", "told"), [(39, True), (40, False)])

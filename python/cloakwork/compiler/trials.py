@@ -10,10 +10,12 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.backend import memory_limit_bytes
 from cloakwork.compiler.client import Client
 from cloakwork.compiler.description import Description
 from cloakwork.compiler.recording import Emitted, recorded
 from cloakwork.compiler.server import Server
+from cloakwork.errors import MemoryBudgetError
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.programs.program import Program
@@ -69,6 +71,7 @@ def tried(
             encrypted = client.encrypt(_within(described, given, rows))
             if program is None or server is None:
                 program = recorded(emitter, _noisier(encrypted))
+                _check_memory(program, capacity)
                 server = Server(program)
             started = perf_counter()
             result = server.run(encrypted)
@@ -84,6 +87,20 @@ def tried(
     program.forget(client.evaluation)
     joined = {name: np.concatenate(parts) for name, parts in differences.items()}
     return program, Trial(errors, bound, seconds, len(next(iter(joined.values()))), joined)
+
+
+def _check_memory(program: Program, capacity: int) -> None:
+    """MemoryBudgetError for a program that this machine cannot run."""
+    _, peak = program.memory()
+    limit = memory_limit_bytes()
+    if peak > limit:
+        change = "latency or memory" if capacity > 1 else "memory"
+        raise MemoryBudgetError(
+            f"a run for up to {capacity} inputs takes {peak / 2**30:.1f} GiB, and this machine has "
+            f"{limit / 2**30:.1f} GiB: compile to optimize {change}, or a smaller model",
+            peak,
+            limit,
+        )
 
 
 def _most_runs(expected: Values) -> int:

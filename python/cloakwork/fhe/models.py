@@ -40,8 +40,8 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     bootstrap  "auto": where a model is deeper than any modulus chain.  True: always.  False: never,
                such a model is refused
 
-    Raises ModelError for models and samples that it cannot take, ParamError for options, and where
-    no parameters suffice.
+    Raises ModelError for models and samples that it cannot take, ParamError for options and where
+    no parameters suffice, MemoryBudgetError where a run takes more memory than this machine has.
     """
     from cloakwork.compiler.compiling import compiled
 
