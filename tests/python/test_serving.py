@@ -109,9 +109,15 @@ def test_an_upload_continues_where_it_ended(raw: httpx.Client, tmp_path: Path) -
     run = f"/v1/models/square/runs/{uuid4().hex}"
     refused(raw.put(run, params={"keys": name}, content=b"x", headers=BINARY), 409, "complete")
     fresh.save(tmp_path / "eval.key")
+    told: list[tuple[int, int]] = []
     with Remote(str(raw.base_url)) as remote:
-        assert remote.upload(tmp_path / "eval.key") == name
-        assert remote.upload(fresh) == name
+        assert remote.upload(tmp_path / "eval.key", progress=lambda *of: told.append(of)) == name
+        assert remote.upload(fresh, progress=lambda *of: told.append(of)) == name
+    # From where the first part ended, 1 MiB at a time, and once.
+    sent = [done for done, total in told if total == size]
+    assert len(told) == len(sent) == -(-(size - half) // 2**20)
+    assert half < sent[0] <= half + 2**20
+    assert sent[-1] == size
     assert raw.get(address).json()["state"] == "complete"
     assert raw.put(address, content=data, headers=BINARY).status_code == 201
     assert raw.delete(address).status_code == 204

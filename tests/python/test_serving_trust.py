@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from cloakwork.cli import main
 from cloakwork.errors import ParamError, ServingError
+from cloakwork.fhe import InsecureWarning
 from cloakwork.serving import Remote, ServedProgram, client_of, create_app, tokens
 from python.serving_setup import CONTEXT, TOYS, model, running, served
 
@@ -88,6 +89,7 @@ def test_a_token_is_read_from_a_file_and_stays_out_of_texts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     held = tmp_path / "token"
+    held.touch(mode=0o600)
     for ending in ("", "\n", "\r\n"):
         held.write_text(TOKEN + ending)
         assert tokens.read(held) == TOKEN
@@ -98,6 +100,12 @@ def test_a_token_is_read_from_a_file_and_stays_out_of_texts(
         error = capsys.readouterr().err
         assert f"token of {held}: got another text, which is not shown" in error
         assert not wrong or wrong.strip() not in error
+    held.write_text(TOKEN)
+    held.chmod(0o640)
+    with pytest.warns(InsecureWarning, match=r"others may read.*\(mode 0640\): chmod 600 .*token"):
+        assert tokens.read(held) == TOKEN
+    assert main(line) == 2
+    assert f"{held}: others may read or change this token" in capsys.readouterr().err
     with caplog.at_level("DEBUG"), running(served(tmp_path, token=TOKEN), log_level="trace") as url:
         with Remote(url, token=TOKEN) as remote:
             remote.models()

@@ -128,7 +128,8 @@ def start(
     if (folder / SECRET).exists():
         allowed = f"a folder of the server's own: this one has a client's {SECRET}"
         raise ParamError("--store", str(folder), allowed)
-    token = None if token_file is None else tokens.read(token_file)
+    with warnings_said():
+        token = None if token_file is None else tokens.read(token_file)
     host.run(served, place, limits, folder, say, token)
 
 
@@ -171,16 +172,19 @@ def ask(
     from cloakwork.serving import Remote, tokens
 
     if token_file is not None:
-        options["token"] = tokens.read(token_file)
+        with warnings_said():
+            options["token"] = tokens.read(token_file)
     secret, client = keys_of(folder)
     values, read = values_of(arrays, client)
     places = places_of(client.results, out, [*read, *folder.iterdir()])
-    with secret, Remote(url, **options) as remote, Bar("running") as bar:
+    with secret, Remote(url, **options) as remote:
         body = client.encrypt(secret, values).to_bytes()
         model = _served(remote.models(), client.fingerprint, client.name)
-        name = remote.upload(folder / EVALUATION)
+        with Bar("uploading keys") as bar:
+            name = remote.upload(folder / EVALUATION, progress=bar)
         most = client.result_bytes
-        result = remote.run(body, keys=name, model=model, progress=bar, result_bytes=most)
+        with Bar("running") as bar:
+            result = remote.run(body, keys=name, model=model, progress=bar, result_bytes=most)
         with warnings_said():
             samples = client.samples_of(values)
             found = client.decrypt(secret, result, samples, place="the server's result")

@@ -123,10 +123,16 @@ class Remote:
             raise answer.strange()
         return described
 
-    def upload(self, keys: EvaluationKeys | str | PathLike[str]) -> str:
+    def upload(
+        self,
+        keys: EvaluationKeys | str | PathLike[str],
+        *,
+        progress: Callable[[int, int], object] | None = None,
+    ) -> str:
         """Bring evaluation keys to the server, unless it has them; return their fingerprint.
 
-        keys    or their file, which is sent piece by piece
+        keys      or their file, which is sent piece by piece
+        progress  called with the number of bytes sent and of all bytes, once for each MiB
 
         An upload that was interrupted, also by another process, continues where it ended.
         """
@@ -140,7 +146,7 @@ class Remote:
                 self._uploaded[name] = keys
                 return name
             try:
-                self._send_keys(source, offset, until)
+                self._send_keys(source, offset, until, progress)
             except (httpx.TransportError, ServingError) as error:
                 _wait(error, pause, until)
         raise _late(f"PUT /v1/keys/{name}", self._timeout)
@@ -161,12 +167,18 @@ class Remote:
         offset: int = found["offset"]
         return offset
 
-    def _send_keys(self, source: _Bytes, offset: int, until: float) -> None:
+    def _send_keys(
+        self,
+        source: _Bytes,
+        offset: int,
+        until: float,
+        progress: Callable[[int, int], object] | None,
+    ) -> None:
         size = source.size_bytes
         rest = f"{offset}-{size - 1}" if offset < size else "*"
         headers = _BINARY | {"Content-Range": f"bytes {rest}/{size}"}
         headers["Content-Length"] = str(size - offset)
-        address, contents = f"/v1/keys/{source.fingerprint}", source.pieces(offset)
+        address, contents = f"/v1/keys/{source.fingerprint}", source.pieces(offset, progress)
         most = DESCRIPTION_BYTES
         self._once("PUT", address, most, until, content=contents, headers=headers)
 
@@ -325,10 +337,15 @@ class _Bytes:
             raise ParamError("keys", type(keys).__name__, "EvaluationKeys, or their file")
         self.fingerprint = self._part(self.size_bytes - _CHECKSUM_BYTES, self.size_bytes).hex()
 
-    def pieces(self, offset: int) -> Iterator[bytes]:
+    def pieces(
+        self, offset: int, progress: Callable[[int, int], object] | None = None
+    ) -> Iterator[bytes]:
         """The bytes from an offset on, 1 MiB at a time."""
         for begin in range(offset, self.size_bytes, _PIECE_BYTES):
-            yield self._part(begin, min(begin + _PIECE_BYTES, self.size_bytes))
+            end = min(begin + _PIECE_BYTES, self.size_bytes)
+            yield self._part(begin, end)
+            if progress is not None:
+                progress(end, self.size_bytes)
 
 
 def _trusted(ca: str | PathLike[str] | None) -> ssl.SSLContext | bool:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+import stat
 from hashlib import sha256
 from hmac import compare_digest
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
+from warnings import warn
 
 from cloakwork import files
 from cloakwork.errors import ParamError
+from cloakwork.fhe.security import InsecureWarning
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -29,7 +34,14 @@ def check(token: object, what: str) -> str:
 
 
 def read(path: str | PathLike[str]) -> str:
-    """The token in a file or a pipe; ParamError for one without it."""
+    """The token in a file or a pipe; ParamError for one without it.
+
+    A file that others may read or change is an InsecureWarning.
+    """
+    mode = Path(path).stat().st_mode
+    if stat.S_ISREG(mode) and mode & 0o077:
+        named = f"mode {stat.S_IMODE(mode):04o}): chmod 600 {quote(fspath(path))}"
+        warn(f"{path}: others may read or change this token ({named}", InsecureWarning, 2)
     text = files.read(path).decode("ascii", "replace").removesuffix("\n").removesuffix("\r")
     return check(text, f"token of {path}")
 
