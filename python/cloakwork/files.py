@@ -8,7 +8,7 @@ only a regular file, and honours the umask.  A file to read is a regular file, o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from os import PathLike, fspath
 from pathlib import Path
@@ -47,12 +47,15 @@ def claim(outputs: Sequence[AnyPath | None], inputs: Sequence[AnyPath | None] = 
     _core.claim_files(written, [name_of(path) for path in inputs if path is not None])
 
 
-def write(path: AnyPath, contents: Contents | Sequence[Contents], *, private: bool = False) -> None:
-    """Write a file; `private`: for its owner alone, whatever the umask."""
+def write(path: AnyPath, contents: Contents | Iterable[Contents], *, private: bool = False) -> None:
+    """Write a file; `private`: for its owner alone, whatever the umask.
+
+    Pieces are asked for one by one, so that they need not be in memory together.
+    """
     write_all({fspath(path): contents}, private=private)
 
 
-def write_all(files: Mapping[str, Contents | Sequence[Contents]], *, private: bool = False) -> None:
+def write_all(files: Mapping[str, Contents | Iterable[Contents]], *, private: bool = False) -> None:
     """Write files that belong together.
 
     All are on the disk before the first appears.  Replaced files are removed before that, except
@@ -60,7 +63,7 @@ def write_all(files: Mapping[str, Contents | Sequence[Contents]], *, private: bo
     Writers of several files take turns in a folder.
     """
     pieces = [
-        (name_of(name), [given] if isinstance(given, bytes | str) else list(given))
+        (name_of(name), [given] if isinstance(given, bytes | str) else given)
         for name, given in files.items()
     ]
     _core.write_files(pieces, private)

@@ -2,11 +2,13 @@
 
 import json
 import resource
+import tracemalloc
 from dataclasses import asdict, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
@@ -121,6 +123,40 @@ def test_a_client_and_a_server_meet_through_files(special: int, tmp_path: Path) 
 def test_evaluation_keys_take_half_of_their_memory_on_disk(tmp_path: Path) -> None:
     KEYS.evaluation.save(tmp_path / "evaluation")
     assert (tmp_path / "evaluation").stat().st_size < 0.51 * KEYS.evaluation.size_bytes + 20_000
+
+
+def test_evaluation_keys_pass_through_memory_one_at_a_time(tmp_path: Path) -> None:
+    context = fhe.ckks(degree=2**12, moduli=[36, 30], special=[36], insecure=True)
+    keys = context.keygen(rotations=range(1, 65))
+    size, one = keys.evaluation.size_bytes, keys.evaluation.galois[5].data.nbytes
+    assert size > 60 * one
+    tracemalloc.start()
+    try:
+        keys.evaluation.save(tmp_path / "eval.key")
+        assert tracemalloc.get_traced_memory()[1] < 4 * one + 2**20
+        cw.release_cached()
+        before = cw.memory_stats().live_bytes
+        tracemalloc.reset_peak()
+        read = load(tmp_path / "eval.key")
+        assert tracemalloc.get_traced_memory()[1] < 4 * one + 2**21
+    finally:
+        tracemalloc.stop()
+    now = cw.memory_stats()
+    assert now.live_bytes - before >= size
+    assert now.peak_bytes - before < size + 4 * one + 2**21
+    for element, key in keys.evaluation.galois.items():
+        assert (np.asarray(read.galois[element].data) == np.asarray(key.data)).all()
+
+
+def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error(tmp_path: Path) -> None:
+    context = fhe.ckks(degree=2**12, moduli=[36, 30], special=[36], insecure=True)
+    context.keygen(rotations=range(1, 9)).evaluation.save(tmp_path / "eval.key")
+    contents = container.load(tmp_path / "eval.key")
+    with (tmp_path / "eval.key").open("r+b") as file:
+        file.truncate(8192)
+    (name, words), *_ = contents.tensors.items()
+    with pytest.raises(LoadError, match=r"eval\.key"):
+        contents.tensor(name, words.shape)
 
 
 def test_the_secret_s_file_is_its_owner_s(tmp_path: Path) -> None:
@@ -402,7 +438,8 @@ def test_secrets_that_others_may_read_are_refused_with_what_to_type(
 def with_secret(path: Path, coefficients: NDArray[Any]) -> Path:
     """The file of a secret with another one in it, and a checksum that fits."""
     held = container.load(path)
-    tensors = held.tensors | {"secret": coefficients}
+    read = {name: held.tensor(name, words.shape) for name, words in held.tensors.items()}
+    tensors = read | {"secret": coefficients}
     spoilt = path.with_suffix(".spoilt")
     container.save(spoilt, held.kind, held.fields, tensors, private=True)
     return spoilt

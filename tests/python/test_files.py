@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import cloakwork as cw
 import numpy as np
@@ -144,6 +145,25 @@ def test_files_honour_the_umask_and_secrets_are_their_owners(umask: int, tmp_pat
     assert modes.pop("secret") == 0o600 & ~umask
     assert set(modes.values()) == {0o666 & ~umask}
     assert len(modes) == 5
+
+
+def test_pieces_are_asked_for_one_by_one_and_failing_ones_leave_what_was_there(
+    tmp_path: Path,
+) -> None:
+    def pieces(last: object) -> Iterator[Any]:
+        yield "first, "
+        yield b"then "
+        if isinstance(last, Exception):
+            raise last
+        yield last
+
+    files.write(tmp_path / "a", pieces("last"))
+    assert (tmp_path / "a").read_bytes() == b"first, then last"
+    for wrong, error in ((KeyError("made up"), KeyError), (5, TypeError)):
+        with pytest.raises(error):
+            files.write_all({f"{tmp_path}/b": "whole", f"{tmp_path}/a": pieces(wrong)})
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
+    assert (tmp_path / "a").read_bytes() == b"first, then last"
 
 
 # Files that appear together.

@@ -11,7 +11,8 @@ use cloakwork_process::Mutex;
 use cloakwork_run::eager;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyIterator};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// More is not copied into memory of Python's.
@@ -80,25 +81,64 @@ impl Piece {
 }
 
 /// Write files, each of its pieces one after the other, that appear together; `private`: for their
-/// owner alone.
+/// owner alone. A piece is asked for once those before it are written, so that large files need no
+/// memory; where asking fails, nothing is written.
 #[pyfunction]
 #[pyo3(signature = (files, private=false))]
-fn write_files(py: Python<'_>, files: Vec<(PathBuf, Vec<Piece>)>, private: bool) -> PyResult<()> {
+fn write_files(
+    py: Python<'_>,
+    files: Vec<(PathBuf, Bound<'_, PyAny>)>,
+    private: bool,
+) -> PyResult<()> {
     let access = if private {
         Access::Private
     } else {
         Access::Shared
     };
+    let iterators = files.iter().map(|(path, pieces)| {
+        let pieces = pieces.try_iter()?;
+        Ok((path.as_path(), pieces.unbind()))
+    });
+    let iterators: Vec<(&Path, Py<PyIterator>)> = iterators.collect::<PyResult<_>>()?;
+    let mut failed = None;
     let written = unlocked(py, || {
-        let mut pending = Vec::with_capacity(files.len());
-        for (path, pieces) in &files {
-            let pieces: Vec<&[u8]> = pieces.iter().map(Piece::as_slice).collect();
-            pending.push(Pending::of_bytes(path, access, &pieces)?);
+        let mut pending = Vec::with_capacity(iterators.len());
+        for (path, pieces) in &iterators {
+            pending.push(Pending::of_stream(path, access, |out| {
+                while let Some(piece) = next_piece(pieces).map_err(|error| {
+                    failed = Some(error);
+                    io::Error::other("its contents could not be made")
+                })? {
+                    out.write_all(piece.as_slice())?;
+                }
+                Ok(())
+            })?);
         }
         files::commit(pending)
     })?;
+    if let Some(error) = failed {
+        return Err(error);
+    }
     let first = files.first().map_or(Path::new(""), |(path, _)| path);
     written.map_err(|error| errors::save(error, first))
+}
+
+fn next_piece(pieces: &Py<PyIterator>) -> PyResult<Option<Piece>> {
+    Python::attach(|py| {
+        let piece = pieces.bind(py).clone().next();
+        piece.map(|piece| Ok(piece?.extract()?)).transpose()
+    })
+}
+
+/// Let the pages of a file that `map_file` mapped go from memory; they come back when they are
+/// read. Other tensors stay as they are.
+#[pyfunction]
+fn leave_memory(mapped: &Bound<'_, Tensor>) {
+    if let Inner::Real(tensor) = mapped.get().inner()
+        && let Some(bytes) = tensor.storage().lender::<Bytes>()
+    {
+        files::leave_memory(bytes);
+    }
 }
 
 /// Refuse outputs that must not be written: before any work.
@@ -203,6 +243,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Lock>()?;
     module.add_function(wrap_pyfunction!(claim_files, module)?)?;
     module.add_function(wrap_pyfunction!(load_npy, module)?)?;
+    module.add_function(wrap_pyfunction!(leave_memory, module)?)?;
     module.add_function(wrap_pyfunction!(map_file, module)?)?;
     module.add_function(wrap_pyfunction!(npy_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(npy_of, module)?)?;

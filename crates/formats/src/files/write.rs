@@ -90,12 +90,22 @@ impl Pending {
     /// # Errors
     /// It cannot be written.
     pub fn of_bytes(path: &Path, access: Access, pieces: &[&[u8]]) -> Result<Self, SaveError> {
-        Self::new(path, access, |out| {
-            for piece in pieces {
-                out.write_all(piece)?;
-            }
-            Ok(())
+        Self::of_stream(path, access, |out| {
+            pieces.iter().try_for_each(|piece| out.write_all(piece))
         })
+    }
+
+    /// Writes a file beside its place through `body`, which fails for reasons of its own only as
+    /// the system does.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn of_stream(
+        path: &Path,
+        access: Access,
+        body: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<Self, SaveError> {
+        Self::new(path, access, |out| Ok(body(out)?))
     }
 
     fn put(self) -> Result<(), SaveError> {
@@ -185,8 +195,7 @@ pub fn save_with(
     access: Access,
     body: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<(), SaveError> {
-    let pending = Pending::new(path.as_ref(), access, |out| Ok(body(out)?))?;
-    commit(vec![pending])
+    commit(vec![Pending::of_stream(path.as_ref(), access, body)?])
 }
 
 /// Writes a file of these pieces.

@@ -40,7 +40,7 @@ enum Memory {
         start: *mut u8,
         len: usize,
         lent: Lent,
-        _owner: Box<dyn Any + Send + Sync>,
+        owner: Box<dyn Any + Send + Sync>,
     },
 }
 
@@ -109,6 +109,15 @@ impl Storage {
             return false;
         };
         lent == Lent::Mapped
+    }
+
+    /// The owner of foreign memory, if it has this type.
+    #[must_use]
+    pub fn lender<T: Any>(&self) -> Option<&T> {
+        match &self.memory {
+            Memory::Own(_) => None,
+            Memory::Foreign { owner, .. } => owner.downcast_ref(),
+        }
     }
 
     #[inline]
@@ -245,7 +254,7 @@ impl Tensor {
             start,
             len,
             lent,
-            _owner: owner,
+            owner,
         };
         let storage = Arc::new(Storage {
             memory,

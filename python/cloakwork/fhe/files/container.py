@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from json import dumps, loads
@@ -33,6 +33,7 @@ _MAGIC = b"CWFHE"
 _CHECKSUM_BYTES = 32
 _HEADER_BYTES = 16
 _WORDS = (1, 2, 4, 8)
+_PIECE_BYTES = 1 << 20
 _MOST_ELEMENTS = 1 << 40
 _MOST_AXES = 8
 # The errors that reading an invalid header can raise.
@@ -42,16 +43,57 @@ PathLike = str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
+class Words:
+    """A tensor in a file.
+
+    size     bytes of a word
+    offset   its first byte in `source`
+    """
+
+    shape: tuple[int, ...]
+    size: int
+    offset: int
+    source: Source
+
+    def read(self) -> NDArray[np.int64]:
+        """A copy in memory."""
+        part = self.source.part(self.offset, self.offset + prod(self.shape) * self.size)
+        found = np.frombuffer(part, dtype=f"<i{self.size}")
+        return found.reshape(self.shape).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The bytes of a file: in memory, or mapped, whose parts are in memory while they are used."""
+
+    held: memoryview | _core.Tensor
+
+    @property
+    def size_bytes(self) -> int:
+        """The length of the file."""
+        return len(self.held)
+
+    def part(self, begin: int, end: int) -> memoryview:
+        """The bytes of a range, of a mapped file copied."""
+        if isinstance(self.held, memoryview):
+            return self.held[begin:end]
+        copied = memoryview(self.held[begin:end])
+        _core.leave_memory(self.held)
+        return copied
+
+
+@dataclass(frozen=True)
 class Contents:
     """The contents of a file: its kind, its fields, its tensors by name.
 
+    tensors       read when they are asked for: together they are as large as the keys
     permissions   the file's mode, as in `chmod`; None if it is not in a file system
     """
 
     path: Path
     kind: str
     fields: dict[str, Any]
-    tensors: dict[str, NDArray[np.int64]]
+    tensors: dict[str, Words | NDArray[np.int64]]
     permissions: int | None = None
 
     def field(self, name: str, kind: type | tuple[type, ...]) -> Any:
@@ -68,7 +110,7 @@ class Contents:
         if found is None or found.shape != shape:
             got = "none" if found is None else f"shape {found.shape}"
             raise self.wrong(f"tensor {name!r}", f"shape {shape}", got)
-        return found
+        return found.read() if isinstance(found, Words) else found
 
     def wrong(self, place: str, expected: str, got: str) -> LoadError:
         """The LoadError for a wrong value."""
@@ -104,19 +146,23 @@ def save(
         sort_keys=True,
     ).encode()
     start = _MAGIC + VERSION.to_bytes(2, "little") + b"\0" + len(header).to_bytes(8, "little")
-    pieces = [start, header]
-    pieces += [
-        np.ascontiguousarray(array, dtype=f"<i{words[name]}").tobytes()
-        for name, array in tensors.items()
-    ]
-    checksum = blake2b(digest_size=_CHECKSUM_BYTES)
-    for piece in pieces:
-        checksum.update(piece)
-    pieces.append(checksum.digest())
+
+    def pieces() -> Iterator[bytes]:
+        """One at a time: all tensors together are as large as the keys."""
+        checksum = blake2b(digest_size=_CHECKSUM_BYTES)
+        for piece in (start, header):
+            checksum.update(piece)
+            yield piece
+        for name, array in tensors.items():
+            piece = np.ascontiguousarray(array, dtype=f"<i{words[name]}").tobytes()
+            checksum.update(piece)
+            yield piece
+        yield checksum.digest()
+
     if isinstance(path, str | os.PathLike):
-        files.write(path, pieces, private=private)
+        files.write(path, pieces(), private=private)
         return
-    for piece in pieces:
+    for piece in pieces():
         path.write(piece)
 
 
@@ -133,24 +179,24 @@ def load(path: PathLike | BinaryIO) -> Contents:
 
     Raises LoadError for an incomplete file, or one of another version.
     """
-    name, memory, permissions = _read(path)
-    return replace(_checked(name, memory), permissions=permissions)
+    name, source, permissions = _read(path)
+    return replace(_checked(name, source), permissions=permissions)
 
 
-def _read(source: PathLike | BinaryIO) -> tuple[Path, memoryview, int | None]:
+def _read(source: PathLike | BinaryIO) -> tuple[Path, Source, int | None]:
     """The name of a file for messages, its bytes, and its mode, if it has one."""
     if isinstance(source, str | os.PathLike):
         path = Path(files.name_of(source))
         try:
             permissions = stat.S_IMODE(path.stat().st_mode) if os.name == "posix" else None
-            return path, memoryview(_core.map_file(path)), permissions
+            return path, Source(_core.map_file(path)), permissions
         except OSError as error:
             raise LoadError(f"{path}: cannot be read: {error.strerror}") from error
     path = Path(str(getattr(source, "name", "") or type(source).__name__))
     memory = source.read() if hasattr(source, "read") else None
     if not isinstance(memory, bytes):
         raise LoadError(f"{path}: expected a path, or a file that is open for reading in binary")
-    return path, memoryview(memory), _permissions(source)
+    return path, Source(memoryview(memory)), _permissions(source)
 
 
 def _permissions(file: BinaryIO) -> int | None:
@@ -160,13 +206,16 @@ def _permissions(file: BinaryIO) -> int | None:
         return None
 
 
-def _checked(path: Path, memory: memoryview) -> Contents:
-    head_bytes(path, bytes(memory[:_HEADER_BYTES]))
-    body, checksum = memory[:-_CHECKSUM_BYTES], memory[-_CHECKSUM_BYTES:]
-    if blake2b(body, digest_size=_CHECKSUM_BYTES).digest() != checksum:
+def _checked(path: Path, source: Source) -> Contents:
+    head_bytes(path, bytes(source.part(0, _HEADER_BYTES)))
+    end = max(source.size_bytes - _CHECKSUM_BYTES, 0)
+    found = blake2b(digest_size=_CHECKSUM_BYTES)
+    for begin in range(0, end, _PIECE_BYTES):
+        found.update(source.part(begin, min(begin + _PIECE_BYTES, end)))
+    if found.digest() != source.part(end, source.size_bytes):
         hint = "fetch or write it again"
         raise LoadError(f"{path}: the checksum differs: the file is truncated or altered: {hint}")
-    return _parsed(path, body)
+    return _parsed(path, source, end)
 
 
 @dataclass(frozen=True)
@@ -235,18 +284,17 @@ def head(path: Path, beginning: bytes | memoryview) -> Head:
     return Head(str(kind), fields, entries, total + _CHECKSUM_BYTES)
 
 
-def _parsed(path: Path, body: memoryview) -> Contents:
-    """The contents of a body whose checksum is right; it may still be malicious."""
-    found_head = head(path, body)
-    end = head_bytes(path, bytes(body[:_HEADER_BYTES]))
-    tensors: dict[str, NDArray[np.int64]] = {}
+def _parsed(path: Path, source: Source, body_bytes: int) -> Contents:
+    """The contents of a file whose checksum is right; it may still be malicious."""
+    end = head_bytes(path, bytes(source.part(0, _HEADER_BYTES)))
+    found_head = head(path, source.part(0, min(end, body_bytes)))
+    tensors: dict[str, Words | NDArray[np.int64]] = {}
     for name, shape, size in found_head.entries:
         count = prod(shape)
-        if end + count * size > len(body):
+        if end + count * size > body_bytes:
             raise LoadError(f"{path}: tensor {name!r} is longer than the file")
-        found = np.frombuffer(body, dtype=f"<i{size}", count=count, offset=end)
-        tensors[name] = found.reshape(shape).astype(np.int64)
+        tensors[name] = Words(shape, size, end, source)
         end += count * size
-    if end != len(body):
-        raise LoadError(f"{path}: {len(body) - end} bytes after the last tensor")
+    if end != body_bytes:
+        raise LoadError(f"{path}: {body_bytes - end} bytes after the last tensor")
     return Contents(path, found_head.kind, found_head.fields, tensors)
