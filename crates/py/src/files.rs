@@ -126,7 +126,7 @@ fn write_files(
 fn next_piece(pieces: &Py<PyIterator>) -> PyResult<Option<Piece>> {
     Python::attach(|py| {
         let piece = pieces.bind(py).clone().next();
-        piece.map(|piece| Ok(piece?.extract()?)).transpose()
+        piece.map(|piece| piece?.extract()).transpose()
     })
 }
 

@@ -66,7 +66,7 @@ impl Fresh {
 
     pub fn make(&self) -> Result<Tensor, EagerError> {
         let block = if self.zeroed {
-            Block::zeroed(self.bytes)?
+            Block::zeroed_reusable(self.bytes)?
         } else {
             Block::uninit(self.bytes)?
         };

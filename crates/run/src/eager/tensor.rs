@@ -201,7 +201,8 @@ impl Tensor {
     /// Not enough memory.
     pub fn zeros(ty: &Type) -> Result<Self, RunError> {
         let view = View::contiguous(ty.shape.clone());
-        Ok(Self::own(Block::zeroed(ty.size_bytes())?, ty.dtype, view))
+        let block = Block::zeroed_reusable(ty.size_bytes())?;
+        Ok(Self::own(block, ty.dtype, view))
     }
 
     /// An uninitialized row-major tensor, to be written before it is read.
