@@ -340,7 +340,7 @@ def test_thresholds_are_those_of_the_engine() -> None:
     assert own.release_elements == constant("crates/py/src/guard.rs", "RELEASE_NS")
     assert own.parallel_elements == 2 * constant("crates/plan/src/graph/mod.rs", "SPLIT_NS")
     assert own.stream_bytes == constant("crates/ops/src/elementwise/mod.rs", "STREAM_BYTES")
-    assert own.huge_page_bytes == constant("crates/run/src/memory/block.rs", "HUGE_PAGE_BYTES")
+    assert own.huge_page_bytes == constant("crates/run/src/memory/pages.rs", "HUGE_PAGE_BYTES")
     assert own.alignment_bytes == constant("crates/run/src/memory/block.rs", "LINE_BYTES")
     tensors = [cw.zeros(n, "u8") for n in (1, 3, 1000, 10**6)] + [cw.asarray([1]) + 1]
     assert all(np.asarray(t).ctypes.data % own.alignment_bytes == 0 for t in tensors)

@@ -2,6 +2,7 @@
 
 use crate::RunError;
 use crate::memory::cache;
+use crate::memory::pages::{HUGE_PAGE_BYTES, Pages};
 use crate::memory::wiping::{is_wiping, wipe};
 use cloakwork_ir::Bytes;
 use memmap2::MmapMut;
@@ -17,7 +18,7 @@ const LINE_BYTES: usize = 64;
 
 /// Large buffers are mapped, so that the system zeroes them on first touch, and start on a huge
 /// page: touching fresh pages of 4 KiB costs more than most kernels.
-const HUGE_PAGE_BYTES: usize = 2 << 20;
+const LARGE_BYTES: usize = HUGE_PAGE_BYTES;
 
 /// A zeroed block of memory. Written through pointers by kernels, one step at a time.
 pub struct Block {
@@ -35,7 +36,7 @@ enum Source {
     Small(usize),
     /// Held for its drop, which releases the memory.
     Mapped {
-        map: Option<MmapMut>,
+        pages: Option<Pages>,
         /// Whether a later large block may reuse it.
         reusable: bool,
     },
@@ -60,12 +61,11 @@ impl Block {
         if let Some((class, start)) = cache::small(len) {
             return Ok(Self::counted(start, len, Source::Small(class)));
         }
-        if len >= HUGE_PAGE_BYTES {
-            let map = match cache::take_large(len) {
-                Some(map) => Some(map),
-                None => Self::map(len),
+        if len >= LARGE_BYTES {
+            return match cache::take_large(len) {
+                Some(pages) => Ok(Self::mapped(pages, len, true)),
+                None => Self::map(len, true),
             };
-            return Self::mapped(map, len, true).ok_or_else(out_of_memory);
         }
         let layout = Layout::from_size_align(len, LINE_BYTES).map_err(|_| out_of_memory())?;
         // SAFETY: `cache::small` serves all sizes up to its largest class, zero included.
@@ -90,15 +90,13 @@ impl Block {
     /// As [`Block::zeroed`].
     pub fn zeroed_reusable(bytes: u64) -> Result<Self, RunError> {
         let len = usize::try_from(bytes).map_err(|_| RunError::OutOfMemory { bytes })?;
-        if len < HUGE_PAGE_BYTES {
+        if len < LARGE_BYTES {
             return Self::zeroed(bytes);
         }
-        let Some(map) = cache::take_large(len) else {
-            let block = Self::mapped(Self::map(len), len, true);
-            return block.ok_or(RunError::OutOfMemory { bytes });
+        let Some(pages) = cache::take_large(len) else {
+            return Self::map(len, true);
         };
-        let block = Self::mapped(Some(map), len, true);
-        let block = block.ok_or(RunError::OutOfMemory { bytes })?;
+        let block = Self::mapped(pages, len, true);
         // SAFETY: the block's own bytes, which nobody else knows yet.
         unsafe { block.start.write_bytes(0, len) };
         Ok(block)
@@ -116,8 +114,8 @@ impl Block {
             unsafe { start.write_bytes(0, len) };
             return Ok(Self::counted(start, len, Source::Small(class)));
         }
-        if len >= HUGE_PAGE_BYTES {
-            return Self::mapped(Self::map(len), len, false).ok_or_else(out_of_memory);
+        if len >= LARGE_BYTES {
+            return Self::map(len, false);
         }
         let layout = Layout::from_size_align(len.max(1), LINE_BYTES);
         let layout = layout.map_err(|_| out_of_memory())?;
@@ -152,21 +150,21 @@ impl Block {
         }
     }
 
-    fn map(len: usize) -> Option<MmapMut> {
-        let len = len.checked_next_multiple_of(HUGE_PAGE_BYTES)?;
-        let map = MmapMut::map_anon(len.checked_add(HUGE_PAGE_BYTES)?).ok()?;
-        // A hint only: without huge pages the result is the same, but slower.
-        #[cfg(target_os = "linux")]
-        let _ = map.advise(memmap2::Advice::HugePage);
-        Some(map)
+    /// Fresh pages. Released ones go to the system if it has none left.
+    fn map(len: usize, reusable: bool) -> Result<Self, RunError> {
+        let pages = Pages::map(len).or_else(|| {
+            cache::release_waiting();
+            Pages::map(len)
+        });
+        let bytes = len as u64;
+        let pages = pages.ok_or(RunError::OutOfMemory { bytes })?;
+        Ok(Self::mapped(pages, len, reusable))
     }
 
-    fn mapped(map: Option<MmapMut>, len: usize, reusable: bool) -> Option<Self> {
-        let mut map = map?;
-        let base = map.as_mut_ptr();
-        let start = NonNull::new(base.wrapping_add(base.align_offset(HUGE_PAGE_BYTES)))?;
-        let map = Some(map);
-        Some(Self::counted(start, len, Source::Mapped { map, reusable }))
+    fn mapped(pages: Pages, len: usize, reusable: bool) -> Self {
+        let start = pages.start();
+        let pages = Some(pages);
+        Self::counted(start, len, Source::Mapped { pages, reusable })
     }
 
     /// Number of bytes.
@@ -212,9 +210,9 @@ impl Drop for Block {
             // SAFETY: allocated with this layout.
             Source::Heap(layout) => unsafe { dealloc(self.start.as_ptr(), *layout) },
             Source::Small(class) => cache::release_small(*class, self.start),
-            Source::Mapped { map, reusable } => {
-                if let (Some(map), true) = (map.take(), *reusable) {
-                    cache::release_large(map);
+            Source::Mapped { pages, reusable } => {
+                if let (Some(pages), true) = (pages.take(), *reusable) {
+                    cache::release_large(pages);
                 }
             }
             // The mapping is released with the block, and the file with its last mapping.

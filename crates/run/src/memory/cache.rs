@@ -4,8 +4,8 @@
 //! process. Loops over tensors often produce large results of the same size, and their cost is the
 //! system's zeroing of fresh pages.
 
+use crate::memory::pages::{Pages, Waiting};
 use cloakwork_process::Mutex;
-use memmap2::MmapMut;
 use std::alloc::{Layout, alloc, dealloc};
 use std::cell::RefCell;
 use std::ptr::NonNull;
@@ -22,7 +22,7 @@ const LARGE_LIMIT_BYTES: usize = 1 << 30;
 static LIVE: AtomicU64 = AtomicU64::new(0);
 static PEAK: AtomicU64 = AtomicU64::new(0);
 static WAITING: AtomicU64 = AtomicU64::new(0);
-static LARGE: Mutex<Vec<MmapMut>> = Mutex::new(Vec::new());
+static LARGE: Mutex<Waiting> = Mutex::new(Waiting::new());
 
 /// Bytes of tensors, arenas and scratch memory of this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +47,17 @@ pub fn memory_stats() -> MemoryStats {
 
 /// Returns cached large blocks to the system, and resets the peak.
 pub fn release_cached() {
+    release_waiting();
+    PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+/// Returns cached large blocks to the system.
+pub(crate) fn release_waiting() {
     let mut waiting = LARGE.lock();
-    let maps = std::mem::take(&mut *waiting);
+    let pages = std::mem::replace(&mut *waiting, Waiting::new());
     WAITING.store(0, Ordering::Relaxed);
     drop(waiting);
-    drop(maps);
-    PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
+    drop(pages);
 }
 
 pub(crate) fn count_made(bytes: usize) {
@@ -129,33 +134,19 @@ pub(crate) fn release_small(class: usize, start: NonNull<u8>) {
     }
 }
 
-/// A mapping of at least this many bytes and not many more. It does not wait if another thread
-/// holds the list.
-pub(crate) fn take_large(bytes: usize) -> Option<MmapMut> {
-    let mut waiting = LARGE.try_lock()?;
-    // A block needs space for alignment to a huge page, and rounding.
-    let fits = |map: &MmapMut| {
-        let room = map.len() - (2 << 20);
-        room >= bytes && room <= bytes + bytes / 8 + (4 << 20)
-    };
-    let place = waiting.iter().rposition(fits)?;
-    let map = waiting.swap_remove(place);
-    WAITING.fetch_sub(map.len() as u64, Ordering::Relaxed);
-    Some(map)
+/// Released pages with room for this many bytes.
+pub(crate) fn take_large(bytes: usize) -> Option<Pages> {
+    let mut waiting = LARGE.lock();
+    let pages = waiting.take(bytes)?;
+    WAITING.store(waiting.bytes() as u64, Ordering::Relaxed);
+    Some(pages)
 }
 
-pub(crate) fn release_large(map: MmapMut) {
-    let Some(mut waiting) = LARGE.try_lock() else {
-        return;
-    };
-    let mut total: usize = waiting.iter().map(|map| map.len()).sum::<usize>() + map.len();
-    while total > LARGE_LIMIT_BYTES && !waiting.is_empty() {
-        total -= waiting.remove(0).len();
-    }
-    if total <= LARGE_LIMIT_BYTES {
-        waiting.push(map);
-    } else {
-        total -= map.len();
-    }
-    WAITING.store(total as u64, Ordering::Relaxed);
+pub(crate) fn release_large(pages: Pages) {
+    let mut waiting = LARGE.lock();
+    let returned = waiting.keep(pages, LARGE_LIMIT_BYTES);
+    WAITING.store(waiting.bytes() as u64, Ordering::Relaxed);
+    drop(waiting);
+    // Outside of the lock: the system takes milliseconds.
+    drop(returned);
 }
