@@ -296,6 +296,12 @@ impl Program {
         Symbol(self.symbols.intern(name))
     }
 
+    /// Whether it has neither steps nor names yet.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.steps.is_empty() && self.symbols.len() == 0
+    }
+
     /// A symbol that no name in the program has.
     pub fn fresh_symbol(&mut self) -> Symbol {
         let before = self.symbols.len();

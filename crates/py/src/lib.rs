@@ -6,6 +6,7 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod algebra;
+mod batches;
 mod buffer;
 mod circom;
 mod conformance;
@@ -104,6 +105,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(scalar::numbers, module)?)?;
     module.add_function(wrap_pyfunction!(random::random_words, module)?)?;
     module.add_function(wrap_pyfunction!(random::wiped, module)?)?;
+    module.add_function(wrap_pyfunction!(batches::execute_elementwise, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_begin, module)?)?;
     module.add_function(wrap_pyfunction!(trace::batch_end, module)?)?;
     module.add_function(wrap_pyfunction!(trace::input_when_met, module)?)?;

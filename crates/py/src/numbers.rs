@@ -9,7 +9,7 @@ use cloakwork_ir::DType;
 use cloakwork_ops::promotion::{Operand as Promoted, common};
 use cloakwork_ops::{Elementwise as Rule, OpDef, named};
 use cloakwork_run::eager::{self, Element, Ready, ReadyOperand};
-use cloakwork_trace::is_active;
+use cloakwork_trace::{Deferrable, active, is_active};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
@@ -36,6 +36,18 @@ impl Given<'_, '_> {
             Self::Owned(inner) => Promoted::Tensor(inner.dtype()),
             Self::Number(number) => Promoted::Number(number.weak()),
         }
+    }
+
+    /// The operand of a call that may wait in a batch.
+    fn deferrable(&self, dtype: DType) -> PyResult<Option<Deferrable<'_>>> {
+        Ok(match self {
+            Self::Number(number) if dtype.is_number() => {
+                Some(Deferrable::Element(number.element(dtype)?))
+            }
+            Self::Number(_) => None,
+            Self::Tensor(inner) => Some(Deferrable::Tensor(inner)),
+            Self::Owned(inner) => Some(Deferrable::Tensor(inner)),
+        })
     }
 
     fn inner(&self) -> Option<&Inner> {
@@ -95,6 +107,9 @@ pub fn of_one(py: Python<'_>, ready: &'static Ready, a: &Inner) -> PyResult<Tens
     {
         return at_once(py, ready, dtype, &[ReadyOperand::Tensor(tensor)]);
     }
+    if let Some(waits) = deferred(ready, dtype, &[Deferrable::Tensor(a)]) {
+        return Ok(waits);
+    }
     let a = convert(py, a, dtype)?;
     eval(py, def, vec![Value::Tensor(a)]).map(Tensor::from)
 }
@@ -118,16 +133,29 @@ pub fn binary(
     b: &Bound<'_, PyAny>,
 ) -> PyResult<Option<Tensor>> {
     // Two tensors of one type, which is the most frequent call: nothing to find out or to convert.
-    if let (Ok(x), Ok(y)) = (a.cast::<Tensor>(), b.cast::<Tensor>())
-        && let (Inner::Real(x), Inner::Real(y)) = (x.get().inner(), y.get().inner())
-        && x.dtype() == y.dtype()
-        && !is_active()
-    {
+    if let (Ok(x), Ok(y)) = (a.cast::<Tensor>(), b.cast::<Tensor>()) {
+        let (x, y) = (x.get().inner(), y.get().inner());
         let dtype = x.dtype();
         let (_, rule) = ready.def().map_err(errors::eager)?;
-        if rule.takes.computes_in(dtype) == dtype {
-            let operands = [ReadyOperand::Tensor(x), ReadyOperand::Tensor(y)];
-            return at_once(py, ready, dtype, &operands).map(Some);
+        if dtype == y.dtype() && rule.takes.computes_in(dtype) == dtype {
+            let waits = || {
+                deferred(
+                    ready,
+                    dtype,
+                    &[Deferrable::Tensor(x), Deferrable::Tensor(y)],
+                )
+            };
+            match (x, y) {
+                (Inner::Real(x), Inner::Real(y)) if !is_active() => {
+                    let operands = [ReadyOperand::Tensor(x), ReadyOperand::Tensor(y)];
+                    return at_once(py, ready, dtype, &operands).map(Some);
+                }
+                _ => {
+                    if let Some(waits) = waits() {
+                        return Ok(Some(waits));
+                    }
+                }
+            }
         }
     }
     converted(py, ready, a, b)
@@ -160,6 +188,12 @@ fn converted(
         && let (Some(x), Some(y)) = (Ready1::of(py, &a, dtype)?, Ready1::of(py, &b, dtype)?)
     {
         return at_once(py, ready, dtype, &[x.operand(), y.operand()]).map(Some);
+    }
+    if is_active()
+        && let (Some(x), Some(y)) = (a.deferrable(dtype)?, b.deferrable(dtype)?)
+        && let Some(waits) = deferred(ready, dtype, &[x, y])
+    {
+        return Ok(Some(waits));
     }
     let values = [a, b].into_iter().map(|operand| match operand {
         Given::Number(number) => number.tensor(dtype).map(Value::Tensor),
@@ -228,6 +262,12 @@ pub fn apart(py: Python<'_>, tensor: Inner, written: &Inner) -> PyResult<Inner> 
         return Ok(tensor);
     }
     eval(py, &named::COPY, vec![Value::Tensor(tensor)])
+}
+
+/// The result of a call that waits in the batch of this thread, if it may.
+fn deferred(ready: &'static Ready, dtype: DType, operands: &[Deferrable<'_>]) -> Option<Tensor> {
+    let waits = active()?.defer(ready, dtype, operands)?;
+    Some(Tensor::from(Inner::from(waits)))
 }
 
 /// An operand that a call without a detour takes.
@@ -344,7 +384,8 @@ impl Elementwise {
 macro_rules! table {
     ($($constant:ident $name:literal,)*) => {
         $(#[doc = concat!("`", $name, "`.")] pub static $constant: Ready = Ready::new($name);)*
-        static TABLE: &[(&str, &Ready)] = &[$(($name, &$constant),)*];
+        /// All of them by name.
+        pub static TABLE: &[(&str, &Ready)] = &[$(($name, &$constant),)*];
     };
 }
 

@@ -2,9 +2,10 @@
 //! element of a result is wanted, so that what computes element by element over the same elements
 //! is fused.
 
+use crate::deferred::Deferred;
 use crate::recording::State;
 use crate::{Tensor, Trace, TraceError, Traced};
-use cloakwork_ir::{Program, Type, View};
+use cloakwork_ir::{Program, Symbol, Type, View};
 use cloakwork_process::Once;
 use cloakwork_run::eager;
 use std::any::Any;
@@ -50,7 +51,7 @@ impl Slot {
 #[derive(Default)]
 pub(crate) struct Pending {
     /// Results, while they are referenced.
-    results: Vec<(Weak<Slot>, Traced)>,
+    pub results: Vec<(Weak<Slot>, Symbol)>,
     /// Tensors that it reads, by storage and view.
     inputs: HashMap<(usize, View), (Traced, Tensor)>,
     named: Vec<Tensor>,
@@ -59,7 +60,15 @@ pub(crate) struct Pending {
 }
 
 /// What waited in a batch.
-pub struct Waiting {
+pub enum Waiting {
+    /// Element-wise calls on few elements.
+    Calls(Deferred),
+    /// A program.
+    Program(Steps),
+}
+
+/// A program of a batch.
+pub struct Steps {
     /// The program that computes it.
     pub program: Program,
     /// Tensors for its inputs, which are called `in0`, `in1`, ...
@@ -131,34 +140,45 @@ impl Trace {
     pub(crate) fn awaited(&self, state: &mut State, mut traced: Traced) -> Traced {
         if self.is_batch() {
             let slot = Arc::new(Slot::default());
-            let plain = Traced {
-                slot: None,
-                ..traced.clone()
-            };
-            state.pending.results.push((Arc::downgrade(&slot), plain));
+            let awaited = (Arc::downgrade(&slot), traced.symbol);
+            state.pending.results.push(awaited);
             traced.slot = Some(slot);
         }
         traced
+    }
+
+    /// The calls that wait, if there is no program.
+    fn taken_calls(&self) -> Option<Deferred> {
+        let mut state = self.lock();
+        if state.deferred.is_empty() {
+            return None;
+        }
+        state.generation += 1;
+        Some(std::mem::take(&mut state.deferred))
     }
 
     /// What waits in a batch, which is empty from now on; none if no result is referenced.
     #[must_use]
     pub fn waiting(&self) -> Option<Waiting> {
         // At once: what other threads record from now on is of the next program.
-        let mut state = self.taken();
+        let mut state = match self.taken_calls() {
+            Some(calls) => return Some(Waiting::Calls(calls)),
+            None => self.taken(),
+        };
         let pending = std::mem::take(&mut state.pending);
         let mut slots = Vec::new();
-        for (slot, traced) in pending.results {
+        for (slot, symbol) in pending.results {
             if let Some(slot) = slot.upgrade() {
-                state.output(traced.symbol, format!("out{}", slots.len()));
+                state.output(symbol, format!("out{}", slots.len()));
                 slots.push(slot);
             }
         }
         let program = state.finished();
-        (!slots.is_empty()).then_some(Waiting {
+        let steps = Steps {
             program,
             inputs: pending.named,
             slots,
-        })
+        };
+        (!steps.slots.is_empty()).then_some(Waiting::Program(steps))
     }
 }

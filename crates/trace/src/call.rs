@@ -12,7 +12,7 @@ use cloakwork_verify::{check_call, result_type};
 use std::sync::Arc;
 
 /// One parameter of a call: what the declaration sees, and what the program says.
-enum Given {
+pub(crate) enum Given {
     /// The tensor, and its contents where they are a constant.
     Tensor(Traced, Option<Box<HostTensor>>),
     Int(i64),
@@ -60,6 +60,7 @@ impl Trace {
         values: Vec<Value>,
     ) -> Result<Traced, TraceError> {
         let mut state = self.lock();
+        state.record_deferred(self)?;
         let mut bound = Vec::with_capacity(def.params.len());
         let mut values = values.into_iter();
         for param in def.params {
@@ -190,7 +191,7 @@ pub(crate) fn real(tensor: &Tensor) -> Result<&eager::Tensor, TraceError> {
 }
 
 /// Appends the call to the program.
-fn push(
+pub(crate) fn push(
     state: &mut State,
     def: &'static OpDef,
     bound: &[Given],

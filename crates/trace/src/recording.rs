@@ -3,6 +3,7 @@
 use crate::batch::{Pending, Slot};
 use crate::call::real;
 use crate::constants::Constant;
+use crate::deferred::Deferred;
 use crate::{Tensor, TraceError};
 use cloakwork_ir::{Arg, Builder, DType, Device, HostSlot, Program, Step, Symbol, Type, View};
 use cloakwork_kernels::Isa;
@@ -75,6 +76,7 @@ pub(crate) struct State {
     /// Tensors from outside that are inputs of the program, not constants, by their storage.
     pub inputs: HashMap<usize, MetInput>,
     pub pending: Pending,
+    pub deferred: Deferred,
     /// How many programs were taken from it.
     pub generation: u64,
 }

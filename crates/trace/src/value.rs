@@ -85,6 +85,12 @@ impl From<Traced> for Tensor {
     }
 }
 
+impl From<Box<Traced>> for Tensor {
+    fn from(traced: Box<Traced>) -> Self {
+        Self::Traced(traced)
+    }
+}
+
 /// The value of one parameter.
 #[derive(Clone)]
 pub enum Value {

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import ContextDecorator, suppress
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Any
 
 from cloakwork import _core
@@ -12,8 +13,40 @@ from cloakwork.errors import CloakworkError, ParamError
 from cloakwork.lazy import public
 
 
-@contextmanager
-def batch(device: str | None = None) -> Iterator[None]:
+class Batch(ContextDecorator):
+    """The scope that `cloakwork.batch` makes; as a decorator, each call of the function is one."""
+
+    __slots__ = ("_device", "_outermost")
+
+    def __init__(self, device: str | None = None) -> None:
+        self._device = device
+        self._outermost = False
+
+    def _recreate_cm(self) -> Batch:
+        return Batch(self._device)
+
+    def __enter__(self) -> None:
+        self._outermost = _core.batch_begin(self._device)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None:
+        if not self._outermost:
+            return
+        if error is None:
+            _core.batch_end(abandon=False)
+        elif isinstance(error, Exception):
+            # The earlier calls still run; their own errors would hide this one.
+            with suppress(CloakworkError):
+                _core.batch_end(abandon=False)
+        else:
+            _core.batch_end(abandon=True)
+
+
+def batch(device: str | None = None) -> Batch:
     """Collect the calls made inside, and run them together at the end.
 
     device   where they run, such as "sim:0" or the file of a driver; by default where the batch
@@ -37,21 +70,7 @@ def batch(device: str | None = None) -> Iterator[None]:
     >>> d
     Tensor(50., dtype=f64)
     """
-    outermost = _core.batch_begin(device)
-    try:
-        yield
-    except Exception:
-        if outermost:
-            # The earlier calls still run; their own errors would hide this one.
-            with suppress(CloakworkError):
-                _core.batch_end(abandon=False)
-        raise
-    except BaseException:
-        if outermost:
-            _core.batch_end(abandon=True)
-        raise
-    if outermost:
-        _core.batch_end(abandon=False)
+    return Batch(device)
 
 
 @public("cloakwork")
@@ -75,6 +94,8 @@ def execute_batch(operations: Sequence[tuple[Any, ...]]) -> list[_core.Tensor]:
     >>> cw.execute_batch([("multiply", a, a), ("add", cw.Slot(0), 1.0)])
     [Tensor([2., 5.], dtype=f64)]
     """
+    if (computed := _core.execute_elementwise(operations, Slot)) is not None:
+        return computed
     import cloakwork  # its functions are resolved when they are called
 
     results: list[_core.Tensor] = []

@@ -205,6 +205,12 @@ impl Tensor {
         Ok(Self::own(block, ty.dtype, view))
     }
 
+    /// Whether no other tensor has its elements.
+    #[must_use]
+    pub fn is_only(&self) -> bool {
+        Arc::strong_count(&self.body) == 1 && Arc::strong_count(&self.body.storage) == 1
+    }
+
     /// An uninitialized row-major tensor, to be written before it is read.
     ///
     /// # Errors
