@@ -56,8 +56,9 @@ def test_ciphertexts_of_one_set_share_parameters_and_secret() -> None:
 def test_an_altered_set_is_refused(change: object, said: str, tmp_path: Path) -> None:
     pair().save(tmp_path / "pair.ct")
     held = container.load(tmp_path / "pair.ct")
-    change(held.fields, held.tensors)
-    container.save(tmp_path / "bad.ct", held.kind, held.fields, held.tensors)
+    tensors = {name: words.read() for name, words in held.tensors.items()}
+    change(held.fields, tensors)
+    container.save(tmp_path / "bad.ct", held.kind, held.fields, tensors)
     with pytest.raises(LoadError, match=said):
         fhe.load(tmp_path / "bad.ct", insecure=True)
 

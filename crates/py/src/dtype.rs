@@ -2,7 +2,7 @@
 
 use cloakwork_ir::{ALL_DTYPES, DType, FIELD_DTYPES, NUMBER_DTYPES, POINT_DTYPES};
 use cloakwork_ops::promotion::promote as common;
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyAttributeError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
@@ -70,7 +70,31 @@ fn named(name: &str) -> Option<DType> {
         "float" => Some(DType::F64),
         "complex" => Some(DType::C128),
         "np.int" | "np.float" | "numpy.int" | "numpy.float" => None,
-        other => DType::from_name(other),
+        other => match other.strip_prefix(['<', '=', '|']) {
+            Some(rest) if cfg!(target_endian = "little") => numpy_code(rest),
+            _ => DType::from_name(other),
+        },
+    }
+}
+
+/// NumPy's kind and bytes behind a byte order: "<i8" has 8 bytes, where Cloakwork's "i8" has 8
+/// bits.
+fn numpy_code(code: &str) -> Option<DType> {
+    let (kind, bytes) = code.split_at_checked(1)?;
+    let bytes: usize = bytes.parse().ok()?;
+    let fits = |d: &DType| kind_of(*d) == kind && d.size_bytes() == bytes;
+    NUMBER_DTYPES.into_iter().find(fits)
+}
+
+/// NumPy's letter of a kind of elements; V for those that it does not know.
+fn kind_of(dtype: DType) -> &'static str {
+    match dtype {
+        DType::Bool => "b",
+        d if d.is_signed_integer() => "i",
+        d if d.is_integer() => "u",
+        d if d.is_complex() => "c",
+        d if d.is_real_float() => "f",
+        _ => "V",
     }
 }
 
@@ -99,14 +123,18 @@ impl PyDType {
     /// field or a point, which NumPy does not know.
     #[getter]
     fn kind(&self) -> &'static str {
-        match self.0 {
-            DType::Bool => "b",
-            d if d.is_signed_integer() => "i",
-            d if d.is_integer() => "u",
-            d if d.is_complex() => "c",
-            d if d.is_real_float() => "f",
-            _ => "V",
+        kind_of(self.0)
+    }
+
+    /// NumPy's dtype of that name; AttributeError for an element of a field and a point.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        if !self.0.is_number() {
+            let text = format!("NumPy has no dtype {}", self.0.long_name());
+            return Err(PyAttributeError::new_err(text));
         }
+        py.import("numpy")?
+            .call_method1("dtype", (self.0.long_name(),))
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

@@ -2,8 +2,10 @@
 //! compute.
 
 mod inner;
+mod layouts;
 mod only;
 mod operators;
+mod protocols;
 mod rows;
 mod shown;
 
@@ -14,7 +16,7 @@ use crate::eval::{Value, eval, layout};
 use crate::numbers;
 use crate::{buffer, contents, dlpack, dtype, errors, field, index, on_device};
 use cloakwork_ops::{OpDef, named};
-use operators::{assign_product, compare, operator, power, product};
+use operators::{assign_product, compare, operator, power, product, quotient_and_rest};
 use pyo3::basic::CompareOp;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -28,7 +30,7 @@ use std::ffi::c_int;
 ///
 /// Made by `cloakwork.asarray`, `empty`, `zeros` and by every op. Views made by indexing and by the
 /// methods below share their elements with the tensor that they come from.
-#[pyclass(frozen, module = "cloakwork", name = "Tensor")]
+#[pyclass(frozen, weakref, module = "cloakwork", name = "Tensor")]
 pub struct Tensor {
     inner: Inner,
 }
@@ -132,29 +134,13 @@ impl Tensor {
     /// The transpose of a matrix: a view.
     #[getter(T)]
     fn transposed(&self, py: Python<'_>) -> PyResult<Self> {
-        if self.ndim() != 2 {
-            let text = format!(
-                "T: expected two axes, got {}; mT swaps the last two",
-                self.ndim()
-            );
-            return Err(PyValueError::new_err(text));
-        }
-        self.matrix_transposed(py)
+        layouts::transposed(py, self.inner(), true).map(Self::from)
     }
 
     /// The transpose of each matrix: a view with the last two axes swapped.
     #[getter(mT)]
     fn matrix_transposed(&self, py: Python<'_>) -> PyResult<Self> {
-        let rank = self.ndim() as i64;
-        if rank < 2 {
-            let text = format!("mT: expected two axes or more, got {rank}");
-            return Err(PyValueError::new_err(text));
-        }
-        self.derive(
-            py,
-            &named::MOVEAXIS,
-            [Value::Int(rank - 1), Value::Int(rank - 2)],
-        )
+        layouts::transposed(py, self.inner(), false).map(Self::from)
     }
 
     fn __getitem__(slf: &Bound<'_, Self>, key: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
@@ -180,16 +166,7 @@ impl Tensor {
         shape: &Bound<'_, PyTuple>,
         copy: Option<bool>,
     ) -> PyResult<Self> {
-        let sizes = index::sizes(shape, self.elements())?;
-        let shaped = self.derive(py, &named::RESHAPE, [Value::Shape(sizes)])?;
-        let shares = shares(self.inner(), shaped.inner());
-        match copy {
-            Some(true) if shares => shaped.derive(py, &named::COPY, []),
-            Some(false) if !shares => Err(PyValueError::new_err(
-                "reshape: no view of these elements has that shape; copy=False forbids a copy",
-            )),
-            _ => Ok(shaped),
-        }
+        layouts::reshaped(py, self.inner(), shape, copy).map(Self::from)
     }
 
     /// A view in which axis `source` has become axis `destination`.
@@ -410,7 +387,7 @@ impl Tensor {
             .call_method("array", (memory,), Some(&options))
     }
 
-    /// NumPy's universal functions on tensors: operators are the tensor's, others NumPy's.
+    /// NumPy's universal functions on tensors: the results are tensors.
     #[pyo3(signature = (ufunc, method, *inputs, **options))]
     fn __array_ufunc__<'py>(
         slf: &Bound<'py, Self>,
@@ -419,10 +396,27 @@ impl Tensor {
         inputs: &Bound<'py, PyTuple>,
         options: Option<Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let py = slf.py();
-        let options = options.unwrap_or_else(|| PyDict::new(py));
-        let apply = py.import("cloakwork.array_api.ufuncs")?.getattr("apply")?;
-        apply.call1((ufunc, method, inputs, options))
+        let options = options.unwrap_or_else(|| PyDict::new(slf.py()));
+        protocols::call(slf.py(), "apply_ufunc", (ufunc, method, inputs, options))
+    }
+
+    /// NumPy's other functions on tensors: the results are tensors.
+    fn __array_function__<'py>(
+        slf: &Bound<'py, Self>,
+        function: &Bound<'py, PyAny>,
+        types: &Bound<'py, PyAny>,
+        args: &Bound<'py, PyTuple>,
+        options: &Bound<'py, PyDict>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        protocols::call(slf.py(), "apply_function", (function, types, args, options))
+    }
+
+    /// Methods by NumPy's names, which the class gets at the first of these.
+    fn __getattr__<'py>(
+        slf: &Bound<'py, Self>,
+        name: &Bound<'py, PyString>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        protocols::method(slf.as_any(), name)
     }
 
     /// The namespace of its functions: `cloakwork`.
@@ -432,14 +426,7 @@ impl Tensor {
         py: Python<'py>,
         api_version: Option<&str>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        const KNOWN: [&str; 5] = ["2021.12", "2022.12", "2023.12", "2024.12", "2025.12"];
-        match api_version {
-            Some(version) if !KNOWN.contains(&version) => Err(PyValueError::new_err(format!(
-                "api_version: expected one of {}, got {version}",
-                KNOWN.join(", ")
-            ))),
-            _ => Ok(py.import("cloakwork")?.into_any()),
-        }
+        protocols::namespace(py, api_version)
     }
 
     /// A capsule with its memory, for `from_dlpack` of other libraries.
@@ -602,6 +589,20 @@ impl Tensor {
     }
     fn __abs__(&self, py: Python<'_>) -> PyResult<Self> {
         numbers::of_one(py, &numbers::ABS, self.inner())
+    }
+    fn __divmod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        quotient_and_rest(slf.as_any(), other)
+    }
+    fn __rdivmod__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        quotient_and_rest(other, slf.as_any())
+    }
+    /// To so many decimals; without them to integers, which stay of their dtype.
+    #[pyo3(signature = (ndigits=None, /))]
+    fn __round__<'py>(
+        slf: &Bound<'py, Self>,
+        ndigits: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        protocols::call(slf.py(), "rounded", (slf, ndigits))
     }
     fn __invert__(&self, py: Python<'_>) -> PyResult<Self> {
         numbers::of_one(py, &numbers::BITWISE_INVERT, self.inner())

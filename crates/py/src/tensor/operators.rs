@@ -35,6 +35,17 @@ pub fn power(
     operator(&numbers::POW, a, b)
 }
 
+/// The quotient, rounded down, and the remainder; or NotImplemented.
+pub fn quotient_and_rest(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    let py = a.py();
+    let quotient = numbers::binary(py, &numbers::FLOOR_DIVIDE, a, b)?;
+    let rest = numbers::binary(py, &numbers::REMAINDER, a, b)?;
+    match (quotient, rest) {
+        (Some(quotient), Some(rest)) => Ok((quotient, rest).into_pyobject(py)?.into_any().unbind()),
+        _ => Ok(py.NotImplemented()),
+    }
+}
+
 /// The product of matrices, or NotImplemented for operands that are not arrays.
 pub fn product(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
     let py = a.py();
