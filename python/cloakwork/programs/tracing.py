@@ -45,7 +45,7 @@ def trace(function: Callable[..., Any], *examples: Value) -> Program:
 def record(function: Callable[..., Any], examples: Mapping[str, Any]) -> Program:
     """`trace` with names for the inputs."""
     held = {
-        name: value if isinstance(value, Carrier | _core.Tensor) else _as_tensor(value)
+        name: value if isinstance(value, _core.Tensor | Carrier) else _as_tensor(value)
         for name, value in examples.items()
     }
     tensors = [v.carried() if isinstance(v, Carrier) else v for v in held.values()]

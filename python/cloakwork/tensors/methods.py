@@ -5,13 +5,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import cloakwork
 from cloakwork._core import Tensor
-from cloakwork.array_api.common import Axis, Operand
 from cloakwork.errors import ParamError
-from cloakwork.tensors.conversion import DTypeLike
+
+# Not to load NumPy where an attribute is looked for that is no method.
+if TYPE_CHECKING:
+    from cloakwork.array_api.common import Axis, Operand
+    from cloakwork.tensors.conversion import DTypeLike
 
 
 def sum(
