@@ -81,7 +81,7 @@ impl<'a, 'py> Number<'a, 'py> {
 
     /// Whether a type of floats surely has the number as NumPy would round it: exactly, or a float
     /// that stays finite.
-    fn is_held_by(&self, dtype: DType) -> bool {
+    pub fn is_held_by(&self, dtype: DType) -> bool {
         const EXACT: i64 = 1 << 24;
         match self {
             Self::Int(value) if !dtype.is_integer() => {

@@ -22,6 +22,8 @@ def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
     >>> cw.zeros((1, 2))
     Tensor([[0., 0.]], dtype=f64)
     """
+    if device is None and (made := _core.zeros_at_once(shape, dtype)) is not None:
+        return made
     on_device(device)
     made = ops.zeros(shape, float64 if dtype is None else _core.dtype(dtype))
     return placed(made, device)
@@ -34,6 +36,8 @@ def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
     >>> cw.empty((2, 3), dtype=cw.int8).shape
     (2, 3)
     """
+    if device is None and (made := _core.zeros_at_once(shape, dtype)) is not None:
+        return made
     on_device(device)
     made = ops.empty(shape, float64 if dtype is None else _core.dtype(dtype))
     return placed(made, device)
@@ -46,7 +50,10 @@ def ones(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = N
     >>> cw.ones(2, dtype="i32")
     Tensor([1, 1], dtype=i32)
     """
-    return full(shape, 1, dtype=float64 if dtype is None else dtype, device=device)
+    wanted = float64 if dtype is None else dtype
+    if device is None and (made := _core.full_at_once(shape, 1, wanted)) is not None:
+        return made
+    return full(shape, 1, dtype=wanted, device=device)
 
 
 def full(
@@ -65,6 +72,8 @@ def full(
     Tensor([[7, 7],
             [7, 7]], dtype=i64)
     """
+    if device is None and (made := _core.full_at_once(shape, fill_value, dtype)) is not None:
+        return made
     on_device(device)
     return placed(_core.filled(shape, _scalar(fill_value, dtype)), device)
 

@@ -159,6 +159,8 @@ def concat(arrays: Pieces, /, *, axis: int | None = 0) -> Tensor:
     >>> cw.concat([cw.asarray([1, 2]), cw.asarray([3])])
     Tensor([1, 2, 3], dtype=i64)
     """
+    if axis == 0 and (made := _core.joined_at_once(arrays, stack=False)) is not None:
+        return made
     pieces = tensors_of(arrays)
     if axis is None:
         pieces, axis = [piece.reshape(-1) for piece in pieces], 0
@@ -180,6 +182,8 @@ def stack(arrays: Pieces, /, *, axis: int = 0) -> Tensor:
     Tensor([[1, 3],
             [2, 4]], dtype=i64)
     """
+    if axis == 0 and (made := _core.joined_at_once(arrays, stack=True)) is not None:
+        return made
     pieces = tensors_of(arrays)
     shape = pieces[0].shape
     for piece in pieces:

@@ -83,7 +83,10 @@ def _at_once(obj: Any, dtype: DTypeLike | None, copy: bool | None) -> Tensor | N
         return _core.numbers(obj) if dtype is None and copy is not False else None
     if type(obj) is not np.ndarray or dtype is not None or copy is not None or obj.ndim == 0:
         return None
-    return _core.asarray(obj) if obj.dtype in _DTYPES else None
+    try:
+        return _core.asarray(obj)
+    except (BufferError, ValueError):
+        return None  # of elements that have no buffer, such as times
 
 
 def _now(obj: object, make: Callable[[], Tensor]) -> Tensor:

@@ -328,11 +328,31 @@ pub fn set_item(
         let set = py.import("cloakwork.tensors.indexing")?.getattr("put")?;
         return set.call1((tensor, key, value)).map(|_| ());
     };
+    if set_number(&target, value)? {
+        return Ok(());
+    }
     let value = element_of(py, value, inner)?;
     let value = fewer_axes(py, value, target.view().rank())?;
     let value = numbers::apart(py, value, &target)?;
     let values = vec![Value::Tensor(value), Value::Tensor(target)];
     eval(py, &named::COPY, values).map(|_| ())
+}
+
+/// Writes a number of Python's to a tensor of one element at once, if it may be written.
+fn set_number(target: &Inner, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let Inner::Real(only) = target else {
+        return Ok(false);
+    };
+    let dtype = only.dtype();
+    if is_active() || !dtype.is_number() || only.storage().is_mapped() {
+        return Ok(false);
+    }
+    match Number::of(value) {
+        Some(number) if number.weak().meets(dtype) == dtype => {
+            Ok(only.set_only(&number.element(dtype)?))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// A value of no more axes than that, without its first ones, which have one element each: as in

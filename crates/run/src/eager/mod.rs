@@ -6,6 +6,7 @@ mod composite;
 mod kept;
 mod key;
 mod launch;
+mod made;
 mod prepared;
 mod ready;
 mod tensor;

@@ -121,7 +121,7 @@ impl Storage {
     }
 
     #[inline]
-    fn own(block: Block) -> Arc<Self> {
+    pub(super) fn own(block: Block) -> Arc<Self> {
         Arc::new(Self {
             memory: Memory::Own(block),
             secret: false.into(),

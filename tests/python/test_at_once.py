@@ -1,0 +1,119 @@
+"""Small tensors that are made, joined, reshaped and written without an op are those of the op."""
+
+from typing import Any
+
+import cloakwork as cw
+import numpy as np
+import pytest
+from cloakwork.errors import CloakworkError, DTypeError
+
+DTYPES = ["bool", "int8", "uint8", "int32", "uint64", "float32", "float64", "complex64"]
+SHAPES: list[Any] = [0, 3, (), (2, 3), [4, 1], (2, 0), (64, 64), (65, 64)]
+
+
+def same(found: cw.Tensor, expected: np.ndarray[Any, Any]) -> None:
+    assert found.dtype.name == expected.dtype.name
+    assert found.shape == expected.shape
+    assert np.asarray(found).tobytes() == expected.tobytes()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_filled_tensors_are_numpys(shape: Any, dtype: str) -> None:
+    same(cw.zeros(shape, dtype=dtype), np.zeros(shape, dtype=dtype))
+    same(cw.ones(shape, dtype=dtype), np.ones(shape, dtype=dtype))
+    value = {"b": True, "i": 7, "u": 7, "f": 0.1, "c": 0.1j}[np.dtype(dtype).kind]
+    same(cw.full(shape, value, dtype=dtype), np.full(shape, value, dtype=dtype))
+    same(cw.full(shape, value), np.full(shape, value))
+
+
+def test_shapes_and_values_that_are_wrong_are_refused_as_ever() -> None:
+    for shape in (-1, (2, -3), "3", 2.5, (1,) * 17, (2**40, 2**40), None):
+        for make in (cw.zeros, cw.ones, cw.empty, lambda shape: cw.full(shape, 2)):
+            with pytest.raises((CloakworkError, TypeError)):
+                make(shape)  # type: ignore[operator]
+    for value, dtype in ((300, "uint8"), (-1, "uint16"), (0.5, "int64"), (1j, "float64")):
+        with pytest.raises((CloakworkError, TypeError, OverflowError)):
+            cw.full(2, value, dtype=dtype)
+    with pytest.raises(DTypeError):
+        cw.zeros(2, dtype="f4")
+    assert cw.zeros(2, dtype="bn254.fr").tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3,), (0,), (2, 3), (4, 1, 2)], ids=str)
+def test_joined_tensors_are_numpys(shape: tuple[int, ...], dtype: str) -> None:
+    generator = np.random.default_rng(len(shape))
+    arrays = [generator.integers(0, 2, shape).astype(dtype) for _ in range(3)]
+    tensors = [cw.asarray(array, copy=True) for array in arrays]
+    same(cw.concat(tensors), np.concatenate(arrays))
+    same(cw.stack(tensors), np.stack(arrays))
+    same(cw.stack(tuple(tensors), axis=-1), np.ascontiguousarray(np.stack(arrays, axis=-1)))
+    strided = [tensors[0][::-1], tensors[1]]
+    same(cw.concat(strided), np.concatenate([arrays[0][::-1], arrays[1]]))
+    longer = np.concatenate([arrays[0], arrays[0]])
+    same(cw.concat([tensors[1], cw.asarray(longer)]), np.concatenate([arrays[1], longer]))
+
+
+def test_pieces_that_do_not_fit_are_refused_as_ever() -> None:
+    a, b = cw.zeros((2, 3)), cw.zeros((2, 4))
+    for call in (
+        lambda: cw.concat([a, b]),
+        lambda: cw.stack([a, b]),
+        lambda: cw.concat([]),
+        lambda: cw.concat([cw.zeros(()), cw.zeros(())]),
+        lambda: cw.stack([a, 1.0]),  # type: ignore[list-item]
+    ):
+        with pytest.raises((CloakworkError, TypeError)):
+            call()
+    mixed = cw.concat([cw.zeros(1, dtype="int8"), cw.ones(1)])
+    assert mixed.dtype == cw.float64
+    assert mixed.tolist() == [0.0, 1.0]
+
+
+def test_written_numbers_are_numpys() -> None:
+    for dtype, value in (("int8", -128), ("uint64", 2**64 - 1), ("float32", 0.1), ("bool", True)):
+        array = np.zeros((2, 3), dtype=dtype)
+        tensor = cw.zeros((2, 3), dtype=dtype)
+        array[1, -2] = value
+        tensor[1, -2] = value
+        same(tensor, array)
+        view, part = tensor[:, ::2], array[:, ::2]
+        view[0, 1] = part[0, 1] = dtype == "bool" or 1
+        same(tensor, array)
+    x = cw.zeros(2, dtype="int8")
+    with pytest.raises(OverflowError):
+        x[0] = 128
+    with pytest.raises(TypeError, match="item assignment"):
+        x[0] = 0.5
+    with pytest.raises(IndexError):
+        x[2] = 1
+    shared = np.zeros(2)
+    shared.flags.writeable = False
+    for fixed in (cw.asarray(shared), cw.ones(2).freeze()):
+        before = fixed.tolist()
+        with pytest.raises(CloakworkError):
+            fixed[0] = 5.0
+        assert fixed.tolist() == before
+
+
+def test_reshaped_views_share_memory_from_where_they_begin() -> None:
+    x = cw.arange(24)
+    part = x[6:18]
+    for shape in ((3, 4), [2, 6], (12,), (1, 12, 1), (2, -1)):
+        assert part.reshape(shape).tolist() == np.arange(24)[6:18].reshape(shape).tolist()
+    part.reshape(3, 4)[2, 3] = 100
+    assert x[17].item() == 100
+    for shape in ((5,), (-1, -1), (3, -4), (2.0, 6)):
+        with pytest.raises((CloakworkError, TypeError)):
+            part.reshape(shape)
+    copied = part.reshape((3, 4), copy=True)
+    copied[0, 0] = -1
+    assert x[6].item() == 6
+
+
+def test_arrays_without_a_buffer_are_refused_by_their_dtype() -> None:
+    for array in (np.array(["2020-01-01"], dtype="M8[D]"), np.array([object()]), np.zeros(1, "V3")):
+        with pytest.raises((CloakworkError, TypeError)):
+            cw.asarray(array)
+    assert cw.asarray(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
