@@ -299,7 +299,7 @@ impl Program {
     /// Whether it has neither steps nor names yet.
     #[must_use]
     pub fn is_blank(&self) -> bool {
-        self.steps.is_empty() && self.symbols.len() == 0
+        self.steps.is_empty() && self.symbols.is_empty()
     }
 
     /// A symbol that no name in the program has.

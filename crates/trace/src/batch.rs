@@ -64,7 +64,7 @@ pub enum Waiting {
     /// Element-wise calls on few elements.
     Calls(Deferred),
     /// A program.
-    Program(Steps),
+    Program(Box<Steps>),
 }
 
 /// A program of a batch.
@@ -179,6 +179,6 @@ impl Trace {
             inputs: pending.named,
             slots,
         };
-        (!steps.slots.is_empty()).then_some(Waiting::Program(steps))
+        (!steps.slots.is_empty()).then(|| Waiting::Program(Box::new(steps)))
     }
 }

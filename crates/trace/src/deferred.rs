@@ -368,7 +368,7 @@ impl Deferred {
             let made = call.compute(&results, &mut spare, isa);
             for earlier in call.earlier() {
                 users[earlier] -= 1;
-                if users[earlier] % WANTED == 0 {
+                if users[earlier].is_multiple_of(WANTED) {
                     spare = results[earlier].take();
                 }
             }
