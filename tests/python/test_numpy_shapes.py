@@ -149,8 +149,10 @@ def test_created_tensors_are_numpys() -> None:
     x = some((3,))
     same(cw.array(x, ndmin=3), np.array(x, ndmin=3))
     made = cw.array(x)
+    padded = cw.pad(x, 0)
     x[0] = 99
     assert made[0] != 99
+    assert padded[0] != 99
 
 
 def test_they_are_recorded_in_a_trace() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.array_api.creation import full
 from cloakwork.array_api.indexing import take
@@ -50,7 +51,7 @@ def pad(
                 if mode == "constant"
                 else _placed(x, axis, pair, mode)
             )
-    return x
+    return x if any(map(any, widths)) else ops.copy(x)
 
 
 def _pairs(place: str, given: object, rank: int) -> list[tuple[Any, Any]]:
