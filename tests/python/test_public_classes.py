@@ -55,7 +55,7 @@ def of_arrays() -> list[Any]:
         cw.__array_namespace_info__(), cw.backend.memory_stats(), cw.backend.detect_devices(),
         cw.backend.Cache(1, "data", 2**15, 2), cw.backend.NumaNode(0, "0-1", 2**30),
         cw.backend.Gpu("GPU", 2**37, (9, 0)), cw.backend.thresholds(), cw.Modulus([17, 257]),
-        cw.linalg.slogdet(cw.eye(2)),
+        cw.linalg.slogdet(cw.eye(2)), cw.linalg.lstsq(cw.eye(2), cw.eye(2)),
         *(getattr(cw.linalg, name)(cw.eye(2)) for name in ("qr", "eigh", "eig", "svd")),
     ]  # fmt: skip
 
@@ -106,8 +106,8 @@ SAMPLES = [serving.Limits(), *of_arrays(), *of_programs(), *of_fhe(), *of_zk()]
 # These hold the engine's programs and runs, files, functions, secrets, or tables of a context.
 NOT_PICKLED = {
     cw.Program, cw.Report, cw.RunResult, cw.backend.Selection, cw.heal.Transcript,
-    fhe.Bootstrapping, fhe.Keys, fhe.LinearMap, fhe.LinearTransform, fhe.Matrix, heir.Module,
-    serving.ModelClient, serving.ProgramClient, serving.Remote,
+    cw.Generator, fhe.Bootstrapping, fhe.Keys, fhe.LinearMap, fhe.LinearTransform, fhe.Matrix,
+    heir.Module, serving.ModelClient, serving.ProgramClient, serving.Remote,
     serving.ServedProgram, zk.Outcome, zk.Program,
     zk.ProgramBuilder, zk.ProgramFunction, zk.ProvingKey, zk.Traced, zk.groth16.Prover,
 }  # fmt: skip

@@ -31,15 +31,18 @@ from cloakwork.linalg.solutions import (
     slogdet,
     solve,
 )
+from cloakwork.linalg.systems import LstsqResult, cond, lstsq, norm
 
 __all__ = [
     "EigResult",
     "EighResult",
     "LinAlgError",
+    "LstsqResult",
     "QRResult",
     "SVDResult",
     "SlogdetResult",
     "cholesky",
+    "cond",
     "cross",
     "det",
     "diagonal",
@@ -48,11 +51,13 @@ __all__ = [
     "eigvals",
     "eigvalsh",
     "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
+    "norm",
     "outer",
     "pinv",
     "qr",

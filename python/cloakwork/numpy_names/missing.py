@@ -1,0 +1,150 @@
+"""Reductions that leave out NaN, by NumPy's names."""
+
+from __future__ import annotations
+
+from numpy.typing import ArrayLike
+
+from cloakwork import ops
+from cloakwork._core import Tensor
+from cloakwork.array_api import statistical
+from cloakwork.array_api.common import Axis, cast, require
+from cloakwork.array_api.creation import full, zeros
+from cloakwork.array_api.datatypes import FLOATING, REAL, finfo
+from cloakwork.array_api.elementwise.comparison import isnan
+from cloakwork.array_api.searching import count_nonzero, where
+from cloakwork.array_api.utility import all as every
+from cloakwork.numpy_names.comparison import isneginf, isposinf
+from cloakwork.tensors.conversion import asarray
+
+
+def nansum(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """The sum of the elements that are not NaN along axes, or of all; dtypes are those of `sum`.
+
+    >>> import cloakwork as cw
+    >>> cw.nansum([1.0, cw.nan, 2.0])
+    Tensor(3., dtype=f64)
+    """
+    return statistical.sum(_filled(asarray(x), 0.0), axis=axis, keepdims=keepdims)
+
+
+def nanmean(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """The mean of the elements that are not NaN along axes, or of all; NaN for none.
+
+    >>> import cloakwork as cw
+    >>> cw.nanmean([1.0, cw.nan, 2.0])
+    Tensor(1.5, dtype=f64)
+    """
+    x = asarray(x)
+    if x.dtype.name not in FLOATING:
+        return statistical.mean(x, axis=axis, keepdims=keepdims)
+    return nansum(x, axis, keepdims=keepdims) / _count(x, axis, keepdims)
+
+
+def nanvar(
+    x: ArrayLike | Tensor, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False
+) -> Tensor:
+    """The variance of the elements that are not NaN; NaN for `ddof` elements or fewer.
+
+    The divisor is the number of such elements minus `ddof`.
+
+    >>> import cloakwork as cw
+    >>> cw.nanvar([1.0, cw.nan, 3.0])
+    Tensor(1., dtype=f64)
+    """
+    x = asarray(x)
+    if x.dtype.name not in FLOATING:
+        x = x.astype("float64")
+    distances = ops.abs(x - nanmean(x, axis, keepdims=True))
+    freedom = _count(x, axis, keepdims) - float(ddof)
+    total = nansum(ops.square(distances), axis, keepdims=keepdims)
+    return total / cast(where(freedom > 0.0, freedom, _nan(freedom)), total.dtype)
+
+
+def _nan(like: Tensor) -> Tensor:
+    """NaN of a dtype."""
+    return full((), float("nan"), dtype=like.dtype)
+
+
+def nanstd(
+    x: ArrayLike | Tensor, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False
+) -> Tensor:
+    """The square root of `nanvar`.
+
+    >>> import cloakwork as cw
+    >>> cw.nanstd([1.0, cw.nan, 3.0])
+    Tensor(1., dtype=f64)
+    """
+    return ops.sqrt(nanvar(x, axis, ddof=ddof, keepdims=keepdims))
+
+
+def nanmax(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """The greatest element that is not NaN along axes, or of all; NaN where all are NaN.
+
+    ValueError for no elements, TypeError for complex numbers.
+
+    >>> import cloakwork as cw
+    >>> cw.nanmax([1.0, cw.nan, 2.0])
+    Tensor(2., dtype=f64)
+    """
+    x = asarray(x)
+    found = statistical.max(_filled(x, float("-inf")), axis=axis, keepdims=keepdims)
+    return _or_nan(found, x, axis, keepdims)
+
+
+def nanmin(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """The least element that is not NaN along axes, or of all; NaN where all are NaN.
+
+    ValueError for no elements, TypeError for complex numbers.
+
+    >>> import cloakwork as cw
+    >>> cw.nanmin([1.0, cw.nan, 2.0])
+    Tensor(1., dtype=f64)
+    """
+    x = asarray(x)
+    found = statistical.min(_filled(x, float("inf")), axis=axis, keepdims=keepdims)
+    return _or_nan(found, x, axis, keepdims)
+
+
+def nan_to_num(
+    x: ArrayLike | Tensor,
+    /,
+    nan: float = 0.0,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Tensor:
+    """NaN and infinities replaced: by 0 and by the greatest and least finite number, unless said.
+
+    TypeError for complex numbers: replace the parts.
+
+    >>> import cloakwork as cw
+    >>> cw.nan_to_num([cw.nan, 1.0, cw.inf], posinf=9.0)
+    Tensor([0., 1., 9.], dtype=f64)
+    """
+    x = asarray(x)
+    require(x, ("bool", *REAL), "x", "real numbers; of complex ones replace real(x) and imag(x)")
+    if x.dtype.kind != "f":
+        return ops.copy(x)
+    most = finfo(x.dtype).max
+    made = where(isposinf(x), most if posinf is None else posinf, x)
+    made = where(isneginf(x), -most if neginf is None else neginf, made)
+    return where(isnan(x), nan, made)
+
+
+def _filled(x: Tensor, value: float) -> Tensor:
+    """`x` with a value in place of NaN."""
+    if x.dtype.name not in FLOATING:
+        return x
+    fill = zeros((), x.dtype) if x.dtype.kind == "c" else full((), value, dtype=x.dtype)
+    return where(isnan(x), fill, x)
+
+
+def _count(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    """The number of elements that are not NaN, in the real dtype of `x`."""
+    return cast(count_nonzero(~isnan(x), axis=axis, keepdims=keepdims), ops.abs(x).dtype)
+
+
+def _or_nan(found: Tensor, x: Tensor, axis: Axis, keepdims: bool) -> Tensor:
+    """NaN in place of extremes of no numbers."""
+    if x.dtype.kind != "f":
+        return found
+    return where(every(isnan(x), axis=axis, keepdims=keepdims), _nan(x), found)

@@ -1,0 +1,121 @@
+"""Arrays in `.npy` and `.npz` files, by NumPy's names; nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from cloakwork import _core, files
+from cloakwork._core import Tensor
+from cloakwork.errors import LoadError, ParamError
+from cloakwork.programs import loading
+from cloakwork.tensors.conversion import asarray
+
+_SUFFIX = ".npy"
+_ARRAY = b"\x93NUMPY"
+# The first bytes of a zip file: of one with members, and of an empty one.
+_ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
+# All arrays of one archive, unpacked.
+_MOST_BYTES = 16 << 30
+# Archives of the same arrays have the same bytes.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+def load(
+    path: str | PathLike[str], *, generation: str | None = None, checksums: bool = False
+) -> Any:
+    """Load arrays or a program; the contents of the file decide which.
+
+    A `.npy` file gives a tensor, a `.npz` archive a dictionary of tensors by name.  Arrays of
+    Python's objects are refused: nothing is unpickled.  Programs are those of `trace`,
+    `zk.program`, the instruction set in any form (also a folder), and HEAL transcripts.
+
+    generation   of a HEAL transcript, as for `heal.load`
+    checksums    compare a program's tensors with their checksums, which reads all of them
+
+    Raises LoadError for other files, OSError where one cannot be read, ParamError for an option
+    that does not apply to the file.
+
+    >>> import tempfile
+    >>> import cloakwork as cw
+    >>> folder = tempfile.mkdtemp()
+    >>> cw.save(f"{folder}/x.npy", [1, 2])
+    >>> cw.load(f"{folder}/x.npy")
+    Tensor([1, 2], dtype=i64)
+    """
+    name = files.name_of(path)
+    first = files.start(name, len(_ARRAY)) if Path(name).is_file() else b""
+    is_zip = first.startswith(_ZIPS)
+    if not is_zip and first != _ARRAY:
+        return loading.load(path, generation=generation, checksums=checksums)
+    for option, value in (("generation", generation), ("checksums", checksums or None)):
+        if value is not None:
+            raise ParamError(option, value, "a program: the file holds arrays")
+    return _members(name) if is_zip else files.load_npy(name)
+
+
+def save(path: str | PathLike[str], x: ArrayLike | Tensor, /) -> None:
+    """Write an array as `.npy`, whole or not at all; the suffix is added where it is missing.
+
+    Elements of fields are written as canonical words.  SaveError for what must not be replaced.
+
+    >>> import tempfile
+    >>> import cloakwork as cw
+    >>> cw.save(f"{tempfile.mkdtemp()}/x.npy", [1, 2])
+    """
+    files.save_npy(_named(path, _SUFFIX), asarray(x))
+
+
+def savez(
+    path: str | PathLike[str], /, *arrays: ArrayLike | Tensor, **named: ArrayLike | Tensor
+) -> None:
+    """Write arrays as `.npz`, whole or not at all: by name, others as `arr_0`, `arr_1`, ...
+
+    >>> import tempfile
+    >>> import cloakwork as cw
+    >>> name = f"{tempfile.mkdtemp()}/model.npz"
+    >>> cw.savez(name, weights=[1.0, 2.0])
+    >>> cw.load(name)
+    {'weights': Tensor([1., 2.], dtype=f64)}
+    """
+    members = {f"arr_{place}": array for place, array in enumerate(arrays)}
+    if taken := members.keys() & named.keys():
+        raise ParamError("named", min(taken), "other names than those of arrays without a name")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, array in (members | named).items():
+            entry = zipfile.ZipInfo(name + _SUFFIX, _DATE)
+            archive.writestr(entry, files.npy_of(asarray(array)))
+    files.write(_named(path, ".npz"), packed.getvalue())
+
+
+def _named(path: str | PathLike[str], suffix: str) -> str:
+    name = files.name_of(path)
+    return name if name.endswith(suffix) else name + suffix
+
+
+def _members(name: str) -> dict[str, Tensor]:
+    """The tensors of an archive; LoadError names the member that is none."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(files.read(name))) as archive:
+            entries = archive.infolist()
+            if sum(entry.file_size for entry in entries) > _MOST_BYTES:
+                raise LoadError(f"{name}: expected {_MOST_BYTES >> 30} GiB of arrays at most")
+            made = {entry.filename: _member(archive, entry, name) for entry in entries}
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
+        raise LoadError(f"{name}: expected an archive of arrays: {error}") from error
+    if len(made) < len(entries):
+        raise LoadError(f"{name}: expected each array once, got two of one name")
+    return {member.removesuffix(_SUFFIX): tensor for member, tensor in made.items()}
+
+
+def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Tensor:
+    if not entry.filename.endswith(_SUFFIX):
+        raise LoadError(f"{name}: expected arrays alone, got {entry.filename!r}")
+    return _core.npy_of(archive.read(entry), f"{name}: {entry.filename}")
