@@ -50,7 +50,7 @@ def test_the_namespace_says_what_it_is() -> None:
     assert cw.__array_api_version__ == "2025.12"
     assert cw.asarray(1).__array_namespace__() is cw
     info = cw.__array_namespace_info__()
-    assert info.devices() == ("cpu",)
+    assert info.devices()[0] == "cpu"
     assert info.default_device() == cw.asarray(1).device
     assert info.default_dtypes()["real floating"] == cw.zeros(1).dtype
     assert list(info.dtypes(kind=("bool", "real floating"))) == ["bool", "float32", "float64"]
