@@ -185,6 +185,16 @@ def test_the_least_degree_that_is_exact_enough_is_found() -> None:
         fhe.compile(graph, sample, precision=1e-12, **SMALL)
 
 
+def test_an_error_below_the_last_bit_of_outputs_is_refused_before_any_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    graph = perceptron((8, 4, 2))
+    monkeypatch.setattr(compiling, "approximate", None)
+    monkeypatch.setattr(compiling, "tried", None)
+    with pytest.raises(ParamError, match="the last bit of outputs"):
+        fhe.compile(graph, sample_of(graph, 8), precision=1e-30)
+
+
 def test_scales_that_cannot_be_precise_enough_are_not_tried(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

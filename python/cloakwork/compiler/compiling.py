@@ -232,10 +232,22 @@ class _Tried(NamedTuple):
         return max(log2(max(self.stated[name] / wanted[name], 2.0**-60)) for name in wanted)
 
 
+def _check_precision(graph: Graph, sample: dict[str, Floats], precision: float | None) -> None:
+    """ParamError for an error below what floats tell apart: no approximation is searched for it."""
+    if precision is None:
+        return
+    largest = max(float(np.abs(values).max()) for values in graph.run(sample).values())
+    least = largest * float(np.finfo(np.float64).eps)
+    if precision < least:
+        allowed = f"at least {least:.2g}, the last bit of outputs of up to {largest:.3g}"
+        raise ParamError("precision", precision, allowed)
+
+
 class _Compiler:
     """One compilation."""
 
     def __init__(self, graph: Graph, sample: dict[str, Floats], options: Options) -> None:
+        _check_precision(graph, sample, options.precision)
         self.sample, self.options, self.approximations = sample, options, ""
         self.functions: tuple[ApproximationRow, ...] = ()
         self._plans: dict[tuple[Mode, int], GraphPlan] = {}
