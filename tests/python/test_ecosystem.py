@@ -35,6 +35,40 @@ numpy.testing.assert_allclose(numpy.asarray(ridge.coef_), coefficients, rtol=1e-
 numpy.testing.assert_allclose(numpy.asarray(also_scaled), scaled, rtol=1e-12)
 """
 
+# Without a switch: libraries that convert their arguments, or call NumPy's functions.
+PLAIN = """
+import numpy, cloakwork as cw
+import scipy.interpolate, scipy.ndimage, scipy.optimize, scipy.signal, scipy.sparse
+import scipy.spatial.distance, scipy.stats
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import confusion_matrix, mean_squared_error, r2_score, roc_auc_score
+from sklearn.preprocessing import StandardScaler
+
+x = numpy.random.default_rng(3).random((20, 4))
+labels = numpy.arange(20) % 2
+calls = [
+    lambda a, b: scipy.ndimage.gaussian_filter(a, 1),
+    lambda a, b: scipy.signal.convolve(a[0], a[1]),
+    lambda a, b: scipy.stats.ttest_ind(a[:, 0], a[:, 1]).statistic,
+    lambda a, b: scipy.spatial.distance.cdist(a, a),
+    lambda a, b: scipy.sparse.csr_matrix(numpy.eye(4)) @ a[0],
+    lambda a, b: scipy.sparse.csr_matrix(a).sum(),
+    lambda a, b: scipy.interpolate.CubicSpline(numpy.arange(4.0), a[0])(1.5),
+    lambda a, b: scipy.optimize.least_squares(lambda v: v - numpy.asarray(a[0]), a[1]).x,
+    lambda a, b: StandardScaler().fit_transform(a),
+    lambda a, b: LogisticRegression().fit(a, b).predict(a),
+    lambda a, b: mean_squared_error(a[0], a[1]),
+    lambda a, b: r2_score(a[:, 0], a[:, 1]),
+    lambda a, b: roc_auc_score(b, a[:, 0]),
+    lambda a, b: confusion_matrix(b, b),
+    lambda a, b: numpy.linalg.lstsq(a, b * 1.0)[0],
+    lambda a, b: numpy.apply_along_axis(numpy.ptp, 1, a),
+]
+for number, call in enumerate(calls):
+    ours, theirs = call(cw.asarray(x), cw.asarray(labels)), call(x, labels)
+    numpy.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12, err_msg=str(number))
+"""
+
 SCIPY = """
 import numpy, cloakwork as cw
 import scipy.cluster.vq, scipy.fft, scipy.integrate, scipy.special, scipy.stats
@@ -61,8 +95,10 @@ for function in functions:
 """
 
 
-def run(script: str) -> None:
+def run(script: str, *, array_api: bool = True) -> None:
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}
+    if not array_api:
+        del environment["SCIPY_ARRAY_API"]
     command = [sys.executable, "-W", "ignore", "-c", script]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -78,3 +114,7 @@ def test_estimators_of_scikit_learn_compute_on_tensors() -> None:
 
 def test_functions_of_scipy_compute_on_tensors() -> None:
     run(SCIPY)
+
+
+def test_libraries_that_convert_their_arguments_take_tensors() -> None:
+    run(PLAIN, array_api=False)

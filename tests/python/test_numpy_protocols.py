@@ -194,6 +194,7 @@ def test_tensors_have_weak_references() -> None:
 def test_dtypes_are_numpys_dtypes(name: str) -> None:
     own = getattr(cw, name)
     assert np.dtype(own) == np.dtype(name)
+    assert own.char == np.dtype(name).char
     assert np.zeros(1, dtype=own).dtype == np.dtype(name)
     assert cw.dtype(np.dtype(name).str) == own
     assert cw.zeros(1, dtype=np.dtype(name).str).dtype == own

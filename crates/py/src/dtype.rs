@@ -137,6 +137,12 @@ impl PyDType {
             .call_method1("dtype", (self.0.long_name(),))
     }
 
+    /// NumPy's letter of the dtype, as SciPy's sparse matrices ask for it; see `dtype`.
+    #[getter]
+    fn char<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.dtype(py)?.getattr("char")
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         read(other) == Some(self.0)
     }

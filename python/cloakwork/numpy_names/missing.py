@@ -14,34 +14,57 @@ from cloakwork.array_api.elementwise.comparison import isnan
 from cloakwork.array_api.searching import count_nonzero, where
 from cloakwork.array_api.utility import all as every
 from cloakwork.numpy_names.comparison import isneginf, isposinf
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.conversion import DTypeLike, asarray
 
 
-def nansum(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+def nansum(
+    x: ArrayLike | Tensor,
+    /,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    keepdims: bool = False,
+) -> Tensor:
     """The sum of the elements that are not NaN along axes, or of all; dtypes are those of `sum`.
 
     >>> import cloakwork as cw
     >>> cw.nansum([1.0, cw.nan, 2.0])
     Tensor(3., dtype=f64)
     """
-    return statistical.sum(_filled(asarray(x), 0.0), axis=axis, keepdims=keepdims)
+    filled = _filled(asarray(x), 0.0)
+    return statistical.sum(filled, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
-def nanmean(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+def nanmean(
+    x: ArrayLike | Tensor,
+    /,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    keepdims: bool = False,
+) -> Tensor:
     """The mean of the elements that are not NaN along axes, or of all; NaN for none.
+
+    With `dtype` the elements are converted to it before.
 
     >>> import cloakwork as cw
     >>> cw.nanmean([1.0, cw.nan, 2.0])
     Tensor(1.5, dtype=f64)
     """
-    x = asarray(x)
+    x = _as(x, dtype)
     if x.dtype.name not in FLOATING:
         return statistical.mean(x, axis=axis, keepdims=keepdims)
     return nansum(x, axis, keepdims=keepdims) / _count(x, axis, keepdims)
 
 
 def nanvar(
-    x: ArrayLike | Tensor, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False
+    x: ArrayLike | Tensor,
+    /,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
 ) -> Tensor:
     """The variance of the elements that are not NaN; NaN for `ddof` elements or fewer.
 
@@ -51,7 +74,7 @@ def nanvar(
     >>> cw.nanvar([1.0, cw.nan, 3.0])
     Tensor(1., dtype=f64)
     """
-    x = asarray(x)
+    x = _as(x, dtype)
     if x.dtype.name not in FLOATING:
         x = x.astype("float64")
     distances = ops.abs(x - nanmean(x, axis, keepdims=True))
@@ -66,7 +89,13 @@ def _nan(like: Tensor) -> Tensor:
 
 
 def nanstd(
-    x: ArrayLike | Tensor, /, axis: Axis = None, *, ddof: float = 0, keepdims: bool = False
+    x: ArrayLike | Tensor,
+    /,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    ddof: float = 0,
+    keepdims: bool = False,
 ) -> Tensor:
     """The square root of `nanvar`.
 
@@ -74,7 +103,12 @@ def nanstd(
     >>> cw.nanstd([1.0, cw.nan, 3.0])
     Tensor(1., dtype=f64)
     """
-    return ops.sqrt(nanvar(x, axis, ddof=ddof, keepdims=keepdims))
+    return ops.sqrt(nanvar(x, axis, dtype, ddof=ddof, keepdims=keepdims))
+
+
+def _as(x: ArrayLike | Tensor, dtype: DTypeLike | None) -> Tensor:
+    """A tensor, converted where a dtype is given."""
+    return asarray(x) if dtype is None else asarray(x).astype(dtype)
 
 
 def nanmax(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
