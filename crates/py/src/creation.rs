@@ -132,3 +132,10 @@ fn joined_shape(pieces: &[eager::Tensor], stack: bool) -> Option<Shape> {
     }
     Shape::new(&all).ok()
 }
+
+/// Adds these functions.
+pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(zeros_at_once, module)?)?;
+    module.add_function(wrap_pyfunction!(full_at_once, module)?)?;
+    module.add_function(wrap_pyfunction!(joined_at_once, module)?)
+}

@@ -107,14 +107,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(random::random_words, module)?)?;
     module.add_function(wrap_pyfunction!(random::wiped, module)?)?;
     module.add_function(wrap_pyfunction!(batches::execute_elementwise, module)?)?;
-    module.add_function(wrap_pyfunction!(creation::zeros_at_once, module)?)?;
-    module.add_function(wrap_pyfunction!(creation::full_at_once, module)?)?;
-    module.add_function(wrap_pyfunction!(creation::joined_at_once, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::batch_begin, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::batch_end, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::input_when_met, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
-    module.add_function(wrap_pyfunction!(trace::unrecorded, module)?)?;
+    creation::add(module)?;
+    trace::add(module)?;
     device::add(module)?;
     files::add(module)?;
     instructions::add(module)?;

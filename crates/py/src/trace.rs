@@ -326,3 +326,12 @@ pub fn batch_end(py: Python<'_>, abandon: bool) -> PyResult<()> {
         None => Ok(()),
     }
 }
+
+/// Adds these functions.
+pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(batch_begin, module)?)?;
+    module.add_function(wrap_pyfunction!(batch_end, module)?)?;
+    module.add_function(wrap_pyfunction!(input_when_met, module)?)?;
+    module.add_function(wrap_pyfunction!(trace, module)?)?;
+    module.add_function(wrap_pyfunction!(unrecorded, module)?)
+}

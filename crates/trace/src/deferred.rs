@@ -9,6 +9,7 @@ use crate::recording::State;
 use crate::{Tensor, Trace, TraceError, Traced};
 use cloakwork_ir::{Arg, DType, Device, Shape, Symbol, View, shape_arg};
 use cloakwork_kernels::Isa;
+use cloakwork_ops::named;
 use cloakwork_run::eager::{self, EagerError, Element, Ready, ReadyOperand};
 use std::any::Any;
 use std::sync::{Arc, Weak};
@@ -179,7 +180,8 @@ impl State {
             slot: None,
         };
         let empty = [shape_arg(&result.view.shape), Arg::DType(result.dtype)];
-        self.builder.call_into("empty", empty, result.symbol);
+        self.builder
+            .call_into(named::EMPTY.name, empty, result.symbol);
         bound.resize_with(def.params.len(), || Given::None);
         if let Some(place) = def.out() {
             bound[place] = Given::Tensor(result.clone(), None);
