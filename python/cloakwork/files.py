@@ -84,16 +84,24 @@ def start(path: AnyPath, size: int) -> bytes:
     return bytes(memoryview(_core.map_file(name_of(path))[:size]))
 
 
+def start_if_there(path: AnyPath, size: int) -> bytes:
+    """The first bytes of a regular file, none where there is none; waits for writers.
+
+    Of files that `write_all` replaces together, some are missing for a moment.
+    """
+    file = Path(name_of(path))
+    with held_beside(file):
+        return start(file, size) if file.is_file() else b""
+
+
 def starts_as_instructions(file: Path) -> bool:
     """Whether a file holds a program of the instruction set, in JSON or as text."""
-    if not file.is_file():
-        return False
-    return _core.Instructions.recognizes(start(file, _START_BYTES))
+    return _core.Instructions.recognizes(start_if_there(file, _START_BYTES))
 
 
 def is_container(path: AnyPath) -> bool:
     """Whether a file is one of the package's own containers."""
-    return Path(path).is_file() and start(path, len(_CONTAINER)) == _CONTAINER
+    return start_if_there(path, len(_CONTAINER)) == _CONTAINER
 
 
 def load_npy(path: AnyPath) -> Tensor:

@@ -2,12 +2,15 @@
 
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import cloakwork as cw
 import numpy as np
 import pytest
+from cloakwork.array_api import protocols
 from cloakwork.errors import ParamError, TraceError
+from cloakwork.tensors import methods
 
 Function = Callable[..., Any]
 
@@ -52,6 +55,26 @@ def same(found: Any, expected: Any) -> None:
 def test_functions_of_numpy_give_tensors(name: str) -> None:
     a, b = np.arange(1.0, 7.0).reshape(2, 3), np.full((2, 3), 2.5)
     same(FUNCTIONS[name](cw.asarray(a), cw.asarray(b)), FUNCTIONS[name](a, b))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("name", [*protocols._OF_NUMBERS, *protocols._OF_FLOATS, "cbrt", "rint"])
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "float64", "complex64"])
+def test_functions_of_one_operand_have_numpys_dtypes(name: str, dtype: str) -> None:
+    ufunc, array = getattr(np, name), np.array([0, 1, 0.5]).astype(dtype)
+    try:
+        expected = ufunc(array)
+    except TypeError:
+        with pytest.raises(TypeError):
+            ufunc(cw.asarray(array))
+        return
+    found = ufunc(cw.asarray(array))
+    if expected.dtype == np.float16:
+        assert type(found) is np.ndarray  # no tensor has them
+        return
+    assert isinstance(found, cw.Tensor)
+    assert found.dtype.name == expected.dtype.name
+    assert np.allclose(np.asarray(found), expected, rtol=1e-6, equal_nan=True)
 
 
 def test_what_is_no_array_stays_what_numpy_returns() -> None:
@@ -161,6 +184,13 @@ def test_methods_by_position_and_their_bytes() -> None:
     assert cw.zeros(0).tobytes() == b""
     with pytest.raises(ParamError, match="out"):
         x.sum(out=np.zeros(()))  # type: ignore[arg-type]
+
+
+def test_every_method_is_tested_and_stands_in_the_stub() -> None:
+    names = {method.__name__ for method in methods.METHODS}
+    assert names == {*METHODS, "dot", "tobytes"}
+    stub = (Path(cw.__file__).parent / "_core.pyi").read_text()
+    assert all(f"    def {name}(" in stub for name in names)
 
 
 def test_names_that_are_no_methods_are_refused() -> None:

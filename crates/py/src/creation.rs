@@ -88,10 +88,7 @@ pub fn joined_at_once(arrays: &Bound<'_, PyAny>, stack: bool) -> PyResult<Option
         let Inner::Real(tensor) = tensor.get().inner() else {
             return None;
         };
-        let plain = !tensor.is_secret()
-            && !tensor.storage().is_mapped()
-            && tensor.view().is_contiguous()
-            && tensor.view().shape.elements() <= MOST_ELEMENTS;
+        let plain = tensor.is_plain(MOST_ELEMENTS);
         plain.then(|| pieces.push(tensor.clone()))
     };
     let all = if let Ok(list) = arrays.cast_exact::<PyList>() {

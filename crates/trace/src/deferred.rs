@@ -123,10 +123,7 @@ impl Deferrable<'_> {
             Self::Earlier(index) => Some(Operand::Earlier(*index)),
             Self::Element(element) => Some(Operand::Element(*element)),
             Self::Tensor(Tensor::Real(real)) => {
-                let plain = !real.is_secret()
-                    && !real.storage().is_mapped()
-                    && real.view().is_contiguous()
-                    && real.view().shape.elements() <= MOST_ELEMENTS;
+                let plain = real.is_plain(MOST_ELEMENTS);
                 plain.then(|| Operand::Tensor(real.clone()))
             }
             Self::Tensor(Tensor::Traced(_) | Tensor::Away(_)) => None,

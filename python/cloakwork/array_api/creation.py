@@ -50,10 +50,7 @@ def ones(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = N
     >>> cw.ones(2, dtype="i32")
     Tensor([1, 1], dtype=i32)
     """
-    wanted = float64 if dtype is None else dtype
-    if device is None and (made := _core.full_at_once(shape, 1, wanted)) is not None:
-        return made
-    return full(shape, 1, dtype=wanted, device=device)
+    return full(shape, 1, dtype=float64 if dtype is None else dtype, device=device)
 
 
 def full(

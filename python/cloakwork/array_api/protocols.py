@@ -25,9 +25,10 @@ _OPERATORS = {
     "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
     "equal": "equal", "not_equal": "not_equal", "less": "less", "less_equal": "less_equal",
     "greater": "greater", "greater_equal": "greater_equal",
-    "negative": "negative", "absolute": "abs",
 }  # fmt: skip
-# The same for those that NumPy also has for integers, which it converts to floats of some size.
+# The same for those that NumPy also has for bool, and for integers, which it converts to floats of
+# some size.
+_OF_NUMBERS = {"negative": "negative", "absolute": "abs"}
 _OF_FLOATS = {
     "exp": "exp", "expm1": "expm1", "log": "log", "log1p": "log1p", "log2": "log2",
     "log10": "log10", "sqrt": "sqrt", "square": "square", "sin": "sin", "cos": "cos",
@@ -41,9 +42,7 @@ def apply_ufunc(
     ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], options: dict[str, Any]
 ) -> Any:
     """The result of `ufunc.method(*inputs, **options)`, where some inputs are tensors."""
-    name = _OPERATORS.get(ufunc.__name__)
-    if name is None and all(isinstance(x, Tensor) and x.dtype.kind in "fc" for x in inputs):
-        name = _OF_FLOATS.get(ufunc.__name__)
+    name = _own(ufunc.__name__, inputs)
     if name is not None and method == "__call__" and not options:
         return getattr(cloakwork, name)(*inputs)
     out = options.get("out")
@@ -51,6 +50,16 @@ def apply_ufunc(
         options["out"] = tuple(_array(one) for one in out)
     found = getattr(ufunc, method)(*_arrays(inputs), **_arrays(options))
     return _tensors(found, () if out is None else out)
+
+
+def _own(name: str, inputs: tuple[Any, ...]) -> str | None:
+    """Our name of a universal function, if it is one for these inputs."""
+    kinds = {x.dtype.kind if isinstance(x, Tensor) else "" for x in inputs}
+    if kinds <= {"f", "c"} and name in _OF_FLOATS:
+        return _OF_FLOATS[name]
+    if kinds <= set("iufcV") and name in _OF_NUMBERS:
+        return _OF_NUMBERS[name]
+    return _OPERATORS.get(name)
 
 
 def apply_function(

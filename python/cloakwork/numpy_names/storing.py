@@ -6,7 +6,6 @@ import io
 import zipfile
 import zlib
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -50,7 +49,7 @@ def load(
     Tensor([1, 2], dtype=i64)
     """
     name = files.name_of(path)
-    first = files.start(name, len(_ARRAY)) if Path(name).is_file() else b""
+    first = files.start_if_there(name, len(_ARRAY))
     is_zip = first.startswith(_ZIPS)
     if not is_zip and first != _ARRAY:
         return loading.load(path, generation=generation, checksums=checksums)

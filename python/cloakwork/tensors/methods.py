@@ -124,24 +124,22 @@ def argmin(
 def cumsum(
     self: Tensor, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Tensor:
-    """See `cloakwork.cumulative_sum`; of all elements in row-major order without an axis."""
+    """See `cloakwork.cumsum`."""
     _no_out(out)
-    values, axis = (self.reshape(-1), 0) if axis is None else (self, axis)
-    return cloakwork.cumulative_sum(values, axis=axis, dtype=dtype)
+    return cloakwork.cumsum(self, axis, dtype)
 
 
 def cumprod(
     self: Tensor, axis: int | None = None, dtype: DTypeLike | None = None, out: None = None
 ) -> Tensor:
-    """See `cloakwork.cumulative_prod`; of all elements in row-major order without an axis."""
+    """See `cloakwork.cumprod`."""
     _no_out(out)
-    values, axis = (self.reshape(-1), 0) if axis is None else (self, axis)
-    return cloakwork.cumulative_prod(values, axis=axis, dtype=dtype)
+    return cloakwork.cumprod(self, axis, dtype)
 
 
 def ravel(self: Tensor) -> Tensor:
-    """The elements along one axis, in row-major order: a view where strides allow it."""
-    return self.reshape(-1)
+    """See `cloakwork.ravel`."""
+    return cloakwork.ravel(self)
 
 
 def round(self: Tensor, decimals: int = 0, out: None = None) -> Tensor:
@@ -159,16 +157,15 @@ def clip(
 
 
 def dot(self: Tensor, b: Operand, out: None = None) -> Tensor:
-    """`self @ b`, of tensors with one or two axes; the product with a number, too."""
+    """See `cloakwork.dot`; a number of Python's takes the dtype of the tensor."""
     _no_out(out)
-    return self * b if not isinstance(b, Tensor) or b.ndim == 0 or self.ndim == 0 else self @ b
+    return cloakwork.dot(self, b) if isinstance(b, Tensor) else self * b
 
 
 def transpose(self: Tensor, *axes: Any) -> Tensor:
     """A view with the axes in another order: the opposite one, unless said otherwise."""
     given = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-    order = tuple(given) if given else tuple(range(self.ndim))[::-1]
-    return cloakwork.permute_dims(self, order)
+    return cloakwork.transpose(self, given or None)
 
 
 def take(self: Tensor, indices: Tensor, axis: int | None = None) -> Tensor:

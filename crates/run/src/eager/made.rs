@@ -56,6 +56,16 @@ impl Tensor {
         Ok(made)
     }
 
+    /// Whether it is read without further ado: at most so many elements in a row, in memory and not
+    /// secret.
+    #[must_use]
+    pub fn is_plain(&self, most_elements: u64) -> bool {
+        !self.is_secret()
+            && !self.storage().is_mapped()
+            && self.view().is_contiguous()
+            && self.view().shape.elements() <= most_elements
+    }
+
     /// Writes one element of its type to a tensor of one element; false where it must not be
     /// written.
     #[must_use]
