@@ -2,10 +2,12 @@
 // binary64 that the compiler turns into vectors, with the same bits on every instruction set.
 //
 // Each function brings its argument near 0 (powers of two, quarter turns) and sums the Taylor
-// series there. Binary32 is computed in binary64 with fewer terms and rounded once at the end.
+// series there. Functions of binary32 are those of binary32.h, but for sinh, cosh and pow, which
+// are computed in binary64 with fewer terms and rounded once at the end.
 #ifndef CLOAKWORK_KERNELS_ELEMENTWISE_SERIES_H_
 #define CLOAKWORK_KERNELS_ELEMENTWISE_SERIES_H_
 
+#include "kernels/elementwise/binary32.h"
 #include "kernels/elementwise/loops.h"
 #include "kernels/elementwise/types.h"
 
@@ -104,7 +106,7 @@ CW_INLINE double ExpInRange(double x) {
   const Exponential e = SplitExp<T>(x);
   return (1 + e.rest) * PowerOfTwo(e.k);
 }
-CW_INLINE float ExpOf(float x) { return (float)ExpInRange<float>(Clamp(x, -104, 90)); }
+CW_INLINE float ExpOf(float x) { return Exp32(x); }
 
 // exp(x) - 1 for |x| < 700, without loss of bits for small x.
 template <class T>
@@ -156,7 +158,7 @@ CW_INLINE double LogInRange(double x) {
   const Logarithm l = SplitLog(x);
   return l.e * (kLn2High + kLn2Low) + LogOfNear1(l.f);
 }
-CW_INLINE float LogOf(float x) { return (float)SelectLog(x, LogInRange(x)); }
+CW_INLINE float LogOf(float x) { return Log32(x); }
 
 // x = k pi/2 + r + rest, |r| <= pi/4; quarter is k, its low bits. rest is the rounding error of r.
 struct Angle {
@@ -165,69 +167,46 @@ struct Angle {
 };
 // Larger arguments need more bits of pi.
 constexpr double kFarAngle = 1e6;
-template <class T>
 CW_INLINE Angle Reduce(double x) {
   const double shifted = x * kTwoOverPi + kWhole;
   const double k = shifted - kWhole;
   const double first = x - k * kHalfPi1, second = k * kHalfPi2;
-  const double near = first - second;
-  if constexpr (!kDouble<T>) return {near, 0, BitsOf(shifted)};
-  const double third = k * kHalfPi3, r = near - third;
+  const double near = first - second, third = k * kHalfPi3, r = near - third;
   return {r, ((first - near) - second) + ((near - r) - third), BitsOf(shifted)};
 }
-template <class T>
 CW_INLINE double SinNear0(Angle angle) {
-  const double r = angle.r, z = r * r;
-  const double cube = r * z * FactorialSeries<3, 2, kDouble<T> ? 19 : 13>(-z);
-  return kDouble<T> ? r - (cube - angle.rest * (1 - 0.5 * z)) : r - cube;
+  const double r = angle.r, z = r * r, cube = r * z * FactorialSeries<3, 2, 19>(-z);
+  return r - (cube - angle.rest * (1 - 0.5 * z));
 }
-template <class T>
 CW_INLINE double CosNear0(Angle angle) {
   const double r = angle.r, z = r * r, half = 0.5 * z, near = 1 - half;
-  const double fourth = z * z * FactorialSeries<4, 2, kDouble<T> ? 18 : 12>(-z);
-  if constexpr (!kDouble<T>) return near + fourth;
+  const double fourth = z * z * FactorialSeries<4, 2, 18>(-z);
   // Adds the bits that the subtraction from 1 lost.
   return near + (((1 - near) - half) + (fourth - r * angle.rest));
 }
 
 // The sine of x plus `turns` quarter turns.
-template <class T>
 CW_INLINE double SinOfQuarters(double x, u64 quarters) {
-  const Angle angle = Reduce<T>(x);
+  const Angle angle = Reduce(x);
   const u64 quarter = angle.quarter + quarters;
-  const double sine = SinNear0<T>(angle), cosine = CosNear0<T>(angle);
+  const double sine = SinNear0(angle), cosine = CosNear0(angle);
   const double value = (quarter & 1) != 0 ? cosine : sine;
   return OfBits(BitsOf(value) ^ (quarter & 2) << 62);
 }
-template <class T>
-CW_INLINE T SinOf(T x) {
-  return x == 0 ? x : (T)SinOfQuarters<T>(x, 0);
-}
-template <class T>
-CW_INLINE T CosOf(T x) {
-  return (T)SinOfQuarters<T>(x, 1);
-}
-CW_INLINE float TanOf(float x) {
-  const Angle angle = Reduce<float>(x);
-  const double sine = SinNear0<float>(angle), cosine = CosNear0<float>(angle);
-  const bool odd = (angle.quarter & 1) != 0;
-  const double tangent = (odd ? -cosine : sine) / (odd ? sine : cosine);
-  return x == 0 ? x : (float)tangent;
-}
+CW_INLINE double SinOf(double x) { return x == 0 ? x : SinOfQuarters(x, 0); }
+CW_INLINE double CosOf(double x) { return SinOfQuarters(x, 1); }
+CW_INLINE float SinOf(float x) { return Sin32(x); }
+CW_INLINE float CosOf(float x) { return Cos32(x); }
+CW_INLINE float TanOf(float x) { return Tan32(x); }
 
-// tanh(x) = E / (E + 2), E = exp(2x) - 1; 1 if a T cannot distinguish the result from 1.
-template <class T>
-CW_INLINE T TanhOf(T x) {
-  const double size = __builtin_fabs((double)x);
-  const double e = Expm1InRange<T>(2 * Clamp(size, 0, kDouble<T> ? 20 : 10));
-  return (T)__builtin_copysign(e / (e + 2), (double)x);
+// tanh(x) = E / (E + 2), E = exp(2x) - 1; 1 if a double cannot distinguish the result from 1.
+CW_INLINE double TanhOf(double x) {
+  const double e = Expm1InRange<double>(2 * Clamp(__builtin_fabs(x), 0, 20));
+  return __builtin_copysign(e / (e + 2), x);
 }
+CW_INLINE float TanhOf(float x) { return Tanh32(x); }
 
 // The other functions are for binary32 only, so binary64 has bits to spare.
-CW_INLINE float Expm1Of(float x) {
-  const float result = (float)Expm1InRange<float>(Clamp(x, -40, 90));
-  return x == 0 ? x : result;
-}
 CW_INLINE float SinhOf(float x) {
   const double e = Expm1InRange<float>(Clamp(__builtin_fabs((double)x), 0, 90));
   return (float)__builtin_copysign(0.5 * (e + e / (e + 1)), (double)x);
@@ -235,20 +214,6 @@ CW_INLINE float SinhOf(float x) {
 CW_INLINE float CoshOf(float x) {
   const double e = ExpInRange<float>(Clamp(__builtin_fabs((double)x), 0, 90));
   return (float)(0.5 * (e + 1 / e));
-}
-// log(u) + (x - (u - 1)) / u, u = 1 + x as rounded.
-CW_INLINE float Log1pOf(float x) {
-  const double wide = x, u = 1 + wide;
-  const double log = LogInRange(u) + (wide - (u - 1)) / u;
-  const float result = (float)SelectLog(u, log);
-  return x == 0 ? x : result;
-}
-CW_INLINE float Log2Of(float x) {
-  const Logarithm l = SplitLog(x);
-  return (float)SelectLog(x, l.e + LogOfNear1(l.f) * kLog2E);
-}
-CW_INLINE float Log10Of(float x) {
-  return (float)SelectLog(x, LogInRange(x) * 0.43429448190325182);
 }
 // exp(b log a) for a normal a > 0 and a finite b: the product is clamped where the result is 0 or
 // infinite anyway.
@@ -275,16 +240,19 @@ struct TanhSeriesOp {
   }
 };
 struct Expm1SeriesOp {
-  static CW_INLINE float Apply(float a) { return Expm1Of(a); }
+  static CW_INLINE float Apply(float a) { return Expm132(a); }
 };
 struct Log1pSeriesOp {
-  static CW_INLINE float Apply(float a) { return Log1pOf(a); }
+  static CW_INLINE float Apply(float a) { return Log1p32(a); }
 };
 struct Log2SeriesOp {
-  static CW_INLINE float Apply(float a) { return Log2Of(a); }
+  static CW_INLINE float Apply(float a) { return Log232(a); }
 };
 struct Log10SeriesOp {
-  static CW_INLINE float Apply(float a) { return Log10Of(a); }
+  static CW_INLINE float Apply(float a) { return Log1032(a); }
+};
+struct AtanSeriesOp {
+  static CW_INLINE float Apply(float a) { return Atan32(a); }
 };
 struct SinhSeriesOp {
   static CW_INLINE float Apply(float a) { return SinhOf(a); }
@@ -300,6 +268,7 @@ CW_UNARY(Expm1Series, AsIs)
 CW_UNARY(Log1pSeries, AsIs)
 CW_UNARY(Log2Series, AsIs)
 CW_UNARY(Log10Series, AsIs)
+CW_UNARY(AtanSeries, AsIs)
 CW_UNARY(SinhSeries, AsIs)
 CW_UNARY(CoshSeries, AsIs)
 
