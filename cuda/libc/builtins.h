@@ -63,8 +63,11 @@ CW_BUILTIN(nextafter)
 CW_BUILTIN(pow)
 #undef CW_BUILTIN
 
+inline float __builtin_fmaf(float a, float b, float c) { return ::fmaf(a, b, c); }
+
 constexpr float __builtin_inff() { return __builtin_bit_cast(float, 0x7f800000u); }
 constexpr double __builtin_inf() { return __builtin_bit_cast(double, 0x7ff0000000000000ul); }
+constexpr float __builtin_nanf(const char*) { return __builtin_bit_cast(float, 0x7fc00000u); }
 constexpr double __builtin_nan(const char*) {
   return __builtin_bit_cast(double, 0x7ff8000000000000ul);
 }
