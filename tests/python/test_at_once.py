@@ -1,5 +1,6 @@
-"""Small tensors that are made, joined, reshaped and written without an op are those of the op."""
+"""Small tensors made, joined, written, picked from or converted without an op are as by the op."""
 
+import operator
 from typing import Any
 
 import cloakwork as cw
@@ -117,3 +118,99 @@ def test_arrays_without_a_buffer_are_refused_by_their_dtype() -> None:
         with pytest.raises((CloakworkError, TypeError)):
             cw.asarray(array)
     assert cw.asarray(np.arange(3, dtype=">i4")).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(5,), (5, 0), (5, 3), (5, 2, 2), (5, 300)], ids=str)
+def test_picked_rows_are_numpys(shape: tuple[int, ...], dtype: str) -> None:
+    array = np.random.default_rng(5).integers(0, 2, shape).astype(dtype)
+    tensor = cw.asarray(array, copy=True)
+    for indices in ([0, -1, 3], [[4], [-5]], [], 2):
+        places = np.array(indices, dtype=np.int64)
+        same(tensor[cw.asarray(places)], array[places])
+        same(tensor[::-1][cw.asarray(places)], array[::-1][places])
+    for mask in ([True, False, True, True, False], [False] * 5):
+        same(tensor[cw.asarray(mask)], array[np.array(mask)])
+        same(tensor[cw.asarray(mask[::-1])[::-1]], array[np.array(mask)])
+    for wrong in (5, -6, -(2**63), 2**63 - 1):
+        with pytest.raises(IndexError):
+            tensor[cw.asarray([0, wrong])]
+    with pytest.raises(IndexError):
+        tensor[cw.asarray([True, False])]
+
+
+def test_ranges_of_integers_are_numpys() -> None:
+    cases: list[tuple[int, ...]] = [
+        (0,), (7,), (-3,), (2, 9), (9, 2), (2, 9, 3), (9, 2, -3), (2, 9, -1), (0, 1, 2**63 - 1),
+        (-(2**63), -(2**63) + 3), (2**63 - 4, 2**63 - 1), (0, -(2**63), -(2**63)), (5000,),
+        (2**63 - 1, 2**63 - 10, -3), (True,),
+    ]  # fmt: skip
+    for case in cases:
+        same(cw.arange(*case), np.arange(*case, dtype=np.int64))
+    with pytest.raises(CloakworkError):
+        cw.arange(1, 2, 0)
+    with pytest.raises((CloakworkError, OverflowError)):
+        cw.arange(2**63, 2**63 + 2)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("to", DTYPES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_conversions_are_numpys(dtype: str, to: str) -> None:
+    values = np.array([0, 1, 2, 100, 0.5]).astype(dtype)
+    for array in (values, values[:0], values[::2], values.reshape(5, 1), np.resize(values, 9000)):
+        tensor = cw.asarray(array, copy=True)
+        if dtype == "complex64" and to not in ("complex64", "bool"):
+            for convert in (tensor.astype, lambda name, tensor=tensor: cw.astype(tensor, name)):
+                with pytest.raises(DTypeError, match="real"):
+                    convert(to)
+            continue
+        same(tensor.astype(to), array.astype(to))
+        same(cw.astype(cw.asarray(array), to), array.astype(to))
+    assert tensor.astype(dtype) is not tensor
+    assert tensor.astype(dtype, copy=False) is tensor
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_assignments_with_an_operator_are_numpys(dtype: str) -> None:
+    array = np.array([[0, 1, 1], [1, 0, 1]]).astype(dtype)
+    other = array[::-1].copy()
+    numbers: dict[Any, Any] = {operator.iadd: 1, operator.isub: 1, operator.imul: 3}
+    for assign, number in ({operator.ior: True} if dtype == "bool" else numbers).items():
+        for operand in (other, other[::-1], other[0], np.array(number, dtype=dtype), number):
+            ours, theirs = cw.asarray(array, copy=True), array.copy()
+            given = cw.asarray(operand) if isinstance(operand, np.ndarray) else operand
+            assert assign(ours, given) is ours
+            assign(theirs, operand)
+            same(ours, theirs)
+        ours, theirs = cw.asarray(array, copy=True), array.copy()
+        for written, own in ((ours, theirs), (ours[:, 1:], theirs[:, 1:])):
+            assign(written, written)
+            assign(own, own)
+            assign(written, written[0, 0])
+            assign(own, own[0, 0])
+            same(ours, theirs)
+        flat, array_flat = ours.reshape(6), theirs.reshape(6)
+        assign(flat[:4], flat[2:])
+        assign(array_flat[:4], array_flat[2:])
+        same(ours, theirs)
+
+
+def test_what_must_not_be_written_is_not_assigned_to() -> None:
+    shared = np.zeros(2)
+    shared.flags.writeable = False
+    for fixed in (cw.asarray(shared), cw.ones(2).freeze()):
+        before = fixed.tolist()
+        for operand in (1.0, cw.ones(2)):
+            with pytest.raises(CloakworkError):
+                fixed += operand
+        assert fixed.tolist() == before
+    narrow = cw.ones(2, dtype="int8")
+    for wrong in (0.5, 300, cw.ones(2), cw.ones((2, 2), dtype="int8")):
+        with pytest.raises((CloakworkError, TypeError, OverflowError)):
+            narrow += wrong
+    array = np.arange(4.0)
+    whole, part = cw.asarray(array), cw.asarray(array[:3])
+    end = cw.asarray(array[1:])
+    end += part  # two tensors of one array
+    assert whole.tolist() == [0.0, 1.0, 3.0, 5.0]

@@ -53,6 +53,33 @@ pub fn full_at_once(
     Ok(Some(Inner::Real(made).into()))
 }
 
+/// Equally spaced integers of 64 bits, as `cloakwork.arange` has them of three integers.
+#[pyfunction]
+#[pyo3(signature = (start, stop=None, step=None, /))]
+pub fn range_at_once(
+    start: &Bound<'_, PyAny>,
+    stop: Option<&Bound<'_, PyAny>>,
+    step: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Option<Tensor>> {
+    let word = |object: &Bound<'_, PyAny>| -> Option<i64> {
+        object.cast_exact::<PyInt>().ok()?.extract().ok()
+    };
+    let given = (word(start), stop.map(word), step.map_or(Some(1), word));
+    let (start, stop, step) = match given {
+        (Some(stop), None, Some(step)) => (0, stop, step),
+        (Some(start), Some(Some(stop)), Some(step)) => (start, stop, step),
+        _ => return Ok(None),
+    };
+    let span = (i128::from(stop) - i128::from(start)) * i128::from(step.signum());
+    let count = (span.max(0) as u128).div_ceil(step.unsigned_abs().max(1).into());
+    if is_active() || step == 0 || count > MOST_ELEMENTS.into() {
+        return Ok(None);
+    }
+    let shape = Shape::new(&[count as u64]).map_err(|error| errors::shape(&error))?;
+    let made = eager::Tensor::range(start, step, shape).map_err(errors::run)?;
+    Ok(Some(Inner::Real(made).into()))
+}
+
 /// A small shape: one integer, or a tuple or list of them.
 fn plain(shape: &Bound<'_, PyAny>) -> Option<Shape> {
     let size = |object: &Bound<'_, PyAny>| {
@@ -134,5 +161,6 @@ fn joined_shape(pieces: &[eager::Tensor], stack: bool) -> Option<Shape> {
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(zeros_at_once, module)?)?;
     module.add_function(wrap_pyfunction!(full_at_once, module)?)?;
+    module.add_function(wrap_pyfunction!(range_at_once, module)?)?;
     module.add_function(wrap_pyfunction!(joined_at_once, module)?)
 }

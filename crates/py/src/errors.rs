@@ -69,7 +69,12 @@ pub fn index(text: impl Into<String>) -> PyErr {
 
 /// A value that is not an element type.
 pub fn dtype(got: &str, names: &str) -> PyErr {
-    Python::attach(|py| make(py, "DTypeError", ("dtype", got, format!("one of {names}"))))
+    unfit_dtype(got, &format!("one of {names}"))
+}
+
+/// An element type that does not do here.
+pub fn unfit_dtype(got: &str, allowed: &str) -> PyErr {
+    Python::attach(|py| make(py, "DTypeError", ("dtype", got, allowed)))
 }
 
 /// Something that a trace cannot record.

@@ -218,6 +218,9 @@ pub fn assign(
     a: &Inner,
     b: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
+    if assigned_at_once(py, ready, a, b)? {
+        return Ok(());
+    }
     let (def, rule) = ready.def().map_err(errors::eager)?;
     if let Some(device) = a.device() {
         let action = format!("{} in place", def.name);
@@ -254,6 +257,44 @@ pub fn assign(
     };
     let (a, out) = (Value::Tensor(a.clone()), Value::Tensor(a.clone()));
     eval(py, def, vec![a, Value::Tensor(b), out]).map(|_| ())
+}
+
+/// [`assign`] to a contiguous tensor from a number that its type holds, or from another such tensor
+/// of its type; whether it did.
+fn assigned_at_once(
+    py: Python<'_>,
+    ready: &'static Ready,
+    a: &Inner,
+    b: &Bound<'_, PyAny>,
+) -> PyResult<bool> {
+    let Inner::Real(to) = a else {
+        return Ok(false);
+    };
+    let dtype = to.dtype();
+    if is_active() || !dtype.is_number() {
+        return Ok(false);
+    }
+    let element;
+    let operand = match b.cast::<Tensor>() {
+        Ok(tensor) => match tensor.get().inner() {
+            Inner::Real(other) => ReadyOperand::Tensor(other),
+            Inner::Traced(_) | Inner::Away(_) => return Ok(false),
+        },
+        Err(_) => match Number::of(b) {
+            Some(number) if number.weak().meets(dtype) == dtype => {
+                element = number.element(dtype)?;
+                ReadyOperand::Element(&element)
+            }
+            _ => return Ok(false),
+        },
+    };
+    let mapped = match operand {
+        ReadyOperand::Tensor(other) => other.storage().is_mapped(),
+        ReadyOperand::Element(_) => false,
+    };
+    let (isa, weight) = (device::isa(py)?, to.view().shape.elements());
+    let call = |threads| ready.call_in_place(to, operand, threads, isa);
+    called(py, Some(weight), mapped, call)?.map_err(errors::eager)
 }
 
 /// A tensor that may be read while `written` is: itself, or a copy where they share memory.
@@ -322,10 +363,31 @@ fn at_once(
         .map_err(errors::eager)
 }
 
+/// The tensor with a type that somebody asks for: no imaginary part is dropped.
+pub fn recast(py: Python<'_>, tensor: &Inner, dtype: DType) -> PyResult<Inner> {
+    let to_real = dtype.is_number() && !dtype.is_complex() && dtype != DType::Bool;
+    if tensor.dtype().is_complex() && to_real {
+        let allowed = "a complex dtype or bool: use real() or imag()";
+        return Err(errors::unfit_dtype(dtype.long_name(), allowed));
+    }
+    convert(py, tensor, dtype)
+}
+
 /// The tensor with another type.
 pub fn convert(py: Python<'_>, tensor: &Inner, dtype: DType) -> PyResult<Inner> {
     if tensor.dtype() == dtype {
         return Ok(tensor.clone());
+    }
+    if let Inner::Real(real) = tensor
+        && !is_active()
+    {
+        let (isa, weight) = (device::isa(py)?, real.view().shape.elements());
+        let mapped = real.storage().is_mapped();
+        let convert = |threads| real.converted(dtype, threads, isa);
+        let converted = called(py, Some(weight), mapped, convert)?.map_err(errors::eager)?;
+        if let Some(converted) = converted {
+            return Ok(Inner::Real(converted));
+        }
     }
     eval(
         py,

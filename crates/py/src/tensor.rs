@@ -12,7 +12,7 @@ mod shown;
 pub use inner::{Elements, Inner, shares, tensors};
 
 use crate::dtype::{PyDType, object};
-use crate::eval::{Value, eval, layout};
+use crate::eval::{Value, layout};
 use crate::numbers;
 use crate::{buffer, contents, dlpack, dtype, errors, field, index, on_device};
 use cloakwork_ops::{OpDef, named};
@@ -221,13 +221,15 @@ impl Tensor {
     /// The elements as another type; see `cloakwork.astype`.
     #[pyo3(signature = (dtype, *, copy=true))]
     fn astype(slf: &Bound<'_, Self>, dtype: &Bound<'_, PyAny>, copy: bool) -> PyResult<Py<Self>> {
-        let (py, own) = (slf.py(), slf.get());
+        let (py, own) = (slf.py(), slf.get().inner());
         let dtype = dtype::from_object(dtype)?;
-        if dtype == own.inner().dtype() && !copy {
-            return Ok(slf.clone().unbind());
+        if dtype == own.dtype() {
+            return match copy {
+                true => Py::new(py, slf.get().copy(py)?),
+                false => Ok(slf.clone().unbind()),
+            };
         }
-        let values = vec![Value::Tensor(own.inner().clone()), Value::DType(dtype)];
-        Py::new(py, Self::from(eval(py, &named::ASTYPE, values)?))
+        Py::new(py, Self::from(numbers::recast(py, own, dtype)?))
     }
 
     /// The tensor on another device: "cpu", "cuda:0", the file of a driver.

@@ -157,6 +157,12 @@ def arange(
     >>> cw.arange(1, 8, 3)
     Tensor([1, 4, 7], dtype=i64)
     """
+    if (
+        device is None
+        and dtype is None
+        and (made := _core.range_at_once(start, stop, step)) is not None
+    ):
+        return made
     on_device(device)
     if stop is None:
         start, stop = 0, start

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork import _core, ops
+from cloakwork import _core
 from cloakwork._core import DType, Tensor, bool_, complex128, float64, int64
 from cloakwork.array_api.common import COMPLEX_OF, REAL_OF, Scalar
 from cloakwork.errors import DTypeError
@@ -83,13 +83,10 @@ def astype(
     >>> cw.astype(cw.asarray([1.5, -2.5]), cw.int32)
     Tensor([ 1, -2], dtype=i32)
     """
+    if device is None:
+        return x.astype(dtype, copy=copy)
     on_device(device)
-    wanted = _core.dtype(dtype)
-    if x.dtype == wanted and not copy:
-        return placed(x, device, copy)
-    if x.dtype.name in REAL_OF and wanted.name in REAL:
-        raise DTypeError("dtype", wanted.name, "a complex dtype or bool: use real() or imag()")
-    return placed(ops.copy(x) if x.dtype == wanted else ops.astype(x, wanted), device)
+    return placed(x.astype(dtype, copy=copy), device, copy)
 
 
 def can_cast(from_: DTypeLike | Tensor, to: DTypeLike, /) -> bool:

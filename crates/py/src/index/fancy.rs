@@ -3,12 +3,14 @@
 
 use super::{Resolved, element_of, entry, is_basic, sized};
 use crate::contents::with_bytes;
+use crate::errors;
 use crate::eval::{Value, eval, layout};
 use crate::field::word;
 use crate::numbers::{self, apart, convert, of_two};
 use crate::tensor::{Inner, Tensor};
 use cloakwork_ir::{DType, MAX_RANK, Shape, ShapeItem, read_word};
 use cloakwork_ops::named;
+use cloakwork_trace::is_active;
 use pyo3::prelude::*;
 use pyo3::types::{PySlice, PyTuple};
 use smallvec::SmallVec;
@@ -28,6 +30,9 @@ enum Key {
 
 /// The elements that such a key selects, as a copy; `None` for other keys and for invalid ones.
 pub fn get(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult<Option<Inner>> {
+    if let Some(selected) = at_once(tensor, key)? {
+        return Ok(Some(selected));
+    }
     let selected = match of_tensors(py, tensor, key)? {
         Some(Key::Indices(source, axis, indices)) => along(py, source, axis, &indices),
         Some(Key::Mask(mask)) => match masked(py, tensor, &mask) {
@@ -37,6 +42,22 @@ pub fn get(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult<O
         None => return Ok(None),
     };
     Ok(selected.ok())
+}
+
+/// The rows of a small tensor that one small tensor selects.
+fn at_once(tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult<Option<Inner>> {
+    let Ok(key) = key.cast_exact::<Tensor>() else {
+        return Ok(None);
+    };
+    let (Inner::Real(rows), Inner::Real(key), false) = (tensor, key.get().inner(), is_active())
+    else {
+        return Ok(None);
+    };
+    let selected = match key.dtype() {
+        DType::Bool => rows.rows_where(key),
+        _ => rows.rows_at(key),
+    };
+    Ok(selected.map_err(errors::run)?.map(Inner::Real))
 }
 
 /// Writes to the elements that such a key selects; whether it did.

@@ -3,7 +3,7 @@
 use super::{Element, Tensor};
 use crate::RunError;
 use crate::memory::Block;
-use cloakwork_ir::{DType, Type, View};
+use cloakwork_ir::{DType, Shape, Type, View};
 
 impl Tensor {
     /// A tensor with one element of its type everywhere.
@@ -21,6 +21,21 @@ impl Tensor {
                 let to = made.storage().as_ptr().add(start);
                 std::ptr::copy_nonoverlapping(value.as_ptr(), to, value.len());
             }
+        }
+        Ok(made)
+    }
+
+    /// Integers of 64 bits from `start`, each larger by `step` than the one before it.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn range(start: i64, step: i64, shape: Shape) -> Result<Self, RunError> {
+        let made = Self::uninit(DType::I64, shape)?;
+        let (to, count) = (made.data().cast::<i64>(), made.view().shape.elements());
+        for at in 0..count as usize {
+            let element = start.wrapping_add(step.wrapping_mul(at as i64));
+            // SAFETY: inside of the new tensor.
+            unsafe { to.add(at).write(element) };
         }
         Ok(made)
     }
@@ -85,7 +100,6 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use cloakwork_ir::Shape;
 
     fn element(value: f64) -> Element {
         let mut bytes = [0; 16];

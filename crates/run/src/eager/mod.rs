@@ -3,10 +3,12 @@
 
 mod checks;
 mod composite;
+mod converted;
 mod kept;
 mod key;
 mod launch;
 mod made;
+mod picked;
 mod prepared;
 mod ready;
 mod tensor;

@@ -13,6 +13,7 @@ use cloakwork_ops::{Body, Elementwise, KernelBody, OpDef, elementwise, find};
 use cloakwork_process::Once;
 use std::ffi::c_void;
 use std::ptr::null_mut;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 const DTYPES: usize = cloakwork_ir::ALL_DTYPES.len();
@@ -127,6 +128,51 @@ impl Ready {
         called(def, dtype, operands, threads, isa)
     }
 
+    /// Writes the result of a tensor and an operand into the tensor; false where the declaration
+    /// has to say whether and how.
+    ///
+    /// # Errors
+    /// Not enough memory.
+    pub fn call_in_place(
+        &self,
+        to: &Tensor,
+        operand: Operand<'_>,
+        threads: usize,
+        isa: Isa,
+    ) -> Result<bool, EagerError> {
+        let (_, rule) = self.def()?;
+        let dtype = to.dtype();
+        let own = rule.takes.allows(dtype)
+            && rule.takes.computes_in(dtype) == dtype
+            && rule.gives.of(dtype) == dtype;
+        // A tensor of the same memory may only be the written one itself.
+        let apart = match operand {
+            Operand::Element(_) => true,
+            Operand::Tensor(other) => {
+                let same = Arc::ptr_eq(other.storage(), to.storage());
+                let itself = same && std::ptr::eq(other.data(), to.data());
+                other.dtype() == dtype
+                    && (!same || (itself && other.view().shape == to.view().shape))
+                    && !other.storage().overlaps(to.storage())
+            }
+        };
+        if !own || !apart || to.storage().is_read_only() {
+            return Ok(false);
+        }
+        let operands = [Operand::Tensor(to), operand];
+        let Some((dense, shape)) = dense(&operands) else {
+            return Ok(false);
+        };
+        let Some(row) = self
+            .row(rule, dtype, isa)
+            .filter(|_| *shape == to.view().shape)
+        else {
+            return Ok(false);
+        };
+        run(row, &dense, to, &operands, threads)?;
+        Ok(true)
+    }
+
     /// As [`Ready::call`] on one thread; the result may be a tensor that nobody else has any more.
     ///
     /// # Errors
@@ -152,6 +198,17 @@ impl Ready {
         }
         self.call(dtype, operands, 1, isa)
     }
+}
+
+/// Runs an element-wise row on contiguous operands that are as long as the result.
+pub(super) fn run_dense(
+    row: &'static KernelRow,
+    out: &Tensor,
+    operands: &[Operand<'_>],
+    threads: usize,
+) -> Result<(), EagerError> {
+    let (elements, steps) = (out.view().shape.elements(), [1; 2]);
+    run(row, &Dense { elements, steps }, out, operands, threads)
 }
 
 /// A call by the declaration.
