@@ -53,7 +53,7 @@ def absorb(transcript: Tensor, value: Tensor, *, out: Tensor | None = None) -> T
     >>> transcript = cw.ops.transcript_new(100)
     >>> value = cw.asarray([258], "goldilocks")
     >>> cw.ops.absorb(transcript, value, out=transcript)[16:25]
-    Tensor([2, 2, 1, 0, 0, 0, 0, 0, 0], dtype=u8)
+    Tensor([2, 2, 1, 0, 0, 0, 0, 0, 0], dtype=uint8)
     """
 
 def absorb_write(transcript: Tensor, value: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -76,7 +76,7 @@ def absorb_write(transcript: Tensor, value: Tensor, *, out: Tensor | None = None
     >>> transcript = cw.ops.transcript_new(9)
     >>> value = cw.asarray([258], "goldilocks")
     >>> cw.ops.absorb_write(transcript, value)[25:]
-    Tensor([2, 1, 0, 0, 0, 0, 0, 0, 0], dtype=u8)
+    Tensor([2, 1, 0, 0, 0, 0, 0, 0, 0], dtype=uint8)
     """
 
 def acos(a: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -352,8 +352,8 @@ def astype(a: Tensor, dtype: DType | str, *, out: Tensor | None = None) -> Tenso
     Examples
     --------
     >>> import cloakwork as cw
-    >>> cw.ops.astype(cw.asarray([1.9, -1.9, 0.0]), "i8")
-    Tensor([ 1, -1,  0], dtype=i8)
+    >>> cw.ops.astype(cw.asarray([1.9, -1.9, 0.0]), "int8")
+    Tensor([ 1, -1,  0], dtype=int8)
     """
 
 def atan(a: Tensor, *, out: Tensor | None = None) -> Tensor:
@@ -663,7 +663,7 @@ def blind(a: Tensor, start: int, end: int, key: Tensor, domain: int) -> Tensor:
     Examples
     --------
     >>> import cloakwork as cw
-    >>> a, key = cw.ones(4, "babybear"), cw.zeros(32, "u8")
+    >>> a, key = cw.ones(4, "babybear"), cw.zeros(32, "uint8")
     >>> cw.ops.blind(a, 2, 4, key, 0)
     Tensor([1, 1, 122700657, 972557564], dtype=babybear)
     """
@@ -3711,7 +3711,7 @@ def transcript_finish(transcript: Tensor, length: int, *, out: Tensor | None = N
     >>> value = cw.asarray([258], "goldilocks")
     >>> transcript = cw.ops.absorb_write(cw.ops.transcript_new(9), value)
     >>> cw.ops.transcript_finish(transcript, 8)
-    Tensor([2, 1, 0, 0, 0, 0, 0, 0], dtype=u8)
+    Tensor([2, 1, 0, 0, 0, 0, 0, 0], dtype=uint8)
     """
 
 def transcript_new(capacity: int) -> Tensor:
@@ -3744,7 +3744,7 @@ def transcript_squeeze(transcript: Tensor, *, out: Tensor | None = None) -> Tens
     --------
     >>> import cloakwork as cw
     >>> cw.ops.transcript_squeeze(cw.ops.transcript_new(1))
-    Tensor([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=u8)
+    Tensor([1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], dtype=uint8)
     """
 
 def transpose(a: Tensor, axes: Sizes) -> Tensor:
@@ -3807,7 +3807,7 @@ def uniform_field(
     Examples
     --------
     >>> import cloakwork as cw
-    >>> key = cw.zeros(32, "u8")  # of tests: a proof's key is drawn
+    >>> key = cw.zeros(32, "uint8")  # of tests: a proof's key is drawn
     >>> cw.ops.uniform_field(key, 2, "babybear", 0)
     Tensor([122700657, 972557564], dtype=babybear)
     """
@@ -3885,6 +3885,6 @@ def zeros(shape: Sizes, dtype: DType | str) -> Tensor:
     Examples
     --------
     >>> import cloakwork as cw
-    >>> cw.ops.zeros(3, "i8")
-    Tensor([0, 0, 0], dtype=i8)
+    >>> cw.ops.zeros(3, "int8")
+    Tensor([0, 0, 0], dtype=int8)
     """

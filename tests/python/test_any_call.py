@@ -30,7 +30,7 @@ EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 def tensors(draw: st.DrawFn) -> cw.Tensor:
     shape, dtype = (
         draw(st.sampled_from(SHAPES)),
-        draw(st.sampled_from(["i64", "i32", "i8", "u64", "f64"])),
+        draw(st.sampled_from(["i64", "i32", "int8", "u64", "f64"])),
     )
     count = int(np.prod(shape))
     low = 0 if dtype == "u64" else -3
@@ -53,7 +53,7 @@ def calls(draw: st.DrawFn) -> tuple[str, list[Any], dict[str, Any]]:
     name = draw(st.sampled_from(NAMES))
     likely = {
         "Tensor": tensors(), "int": st.sampled_from(INTS[1:12]), "bool": st.booleans(),
-        "DType | str": st.sampled_from(["i64", "i32", "i8"]), "Sizes":
+        "DType | str": st.sampled_from(["i64", "i32", "int8"]), "Sizes":
         st.sampled_from(LISTS), "Tensor | int": tensors() | st.sampled_from(INTS[4:12]),
     }  # fmt: skip
     positional, named = [], {}
@@ -112,7 +112,7 @@ GOOD_SHAPES = [
     (), (2,), (4,), (4,), (2, 2), (4, 4), (32,), (632,), (1, 4, 1, 1), (2, 4, 1, 2), (2, 2, 4),
 ]  # fmt: skip
 GOOD_DTYPES = {
-    "bool": bool, "i32": np.int32, "i64": np.int64, "u8": np.uint8, "u64": np.uint64,
+    "bool": bool, "i32": np.int32, "i64": np.int64, "uint8": np.uint8, "u64": np.uint64,
     "f64": np.float64, "c128": np.complex128, "bn254.fr": None, "goldilocks": None,
     "bn254.g1": None,
 }  # fmt: skip

@@ -128,5 +128,5 @@ def test_result_type_of_several_is_numpys_in_any_order() -> None:
         expected = np.result_type(*dtypes).name
         for order in itertools.permutations(dtypes):
             assert cw.result_type(*(dtype.name for dtype in order)).name == expected, order
-    parts = [cw.zeros(1, dtype=name) for name in ("i8", "u16", "f32")]
+    parts = [cw.zeros(1, dtype=name) for name in ("int8", "u16", "f32")]
     assert cw.concat(parts).dtype == cw.stack(parts[::-1]).dtype == cw.float32

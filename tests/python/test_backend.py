@@ -342,6 +342,6 @@ def test_thresholds_are_those_of_the_engine() -> None:
     assert own.stream_bytes == constant("crates/ops/src/elementwise/mod.rs", "STREAM_BYTES")
     assert own.huge_page_bytes == constant("crates/run/src/memory/pages.rs", "HUGE_PAGE_BYTES")
     assert own.alignment_bytes == constant("crates/run/src/memory/block.rs", "LINE_BYTES")
-    tensors = [cw.zeros(n, "u8") for n in (1, 3, 1000, 10**6)] + [cw.asarray([1]) + 1]
+    tensors = [cw.zeros(n, "uint8") for n in (1, 3, 1000, 10**6)] + [cw.asarray([1]) + 1]
     assert all(np.asarray(t).ctypes.data % own.alignment_bytes == 0 for t in tensors)
     assert _core.memory_stats()["live_bytes"] > 0

@@ -198,7 +198,9 @@ def test_each_kind_of_key_reads_and_writes(key: Any) -> None:
     same(tensor, changed)
 
 
-@pytest.mark.parametrize("dtype", ["bool", "i8", "u16", "i32", "u64", "f32", "f64", "c64", "c128"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "u16", "i32", "u64", "f32", "f64", "c64", "c128"]
+)
 def test_each_dtype_is_picked_and_written(dtype: str) -> None:
     name = cw.asarray([0], dtype).dtype.name
     array = (np.arange(12).reshape(3, 4) % 5).astype(name)
@@ -371,7 +373,7 @@ def test_an_index_of_several_that_is_out_of_range_is_named_with_its_axis() -> No
 
 
 @pytest.mark.parametrize(
-    ("dtype", "numbers"), [("i8", [300, 1]), ("u8", [-1, 1]), ("u32", (1, -2))]
+    ("dtype", "numbers"), [("int8", [300, 1]), ("uint8", [-1, 1]), ("u32", (1, -2))]
 )
 def test_numbers_of_a_list_that_do_not_fit_are_refused(dtype: str, numbers: Any) -> None:
     a = cw.zeros(2, dtype=dtype)

@@ -121,7 +121,7 @@ def test_moduli_given_as_a_tensor_are_those_numbers() -> None:
 
 def test_all_that_holds_integers_becomes_residues() -> None:
     ring = mod(1000)
-    for dtype in ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"):
+    for dtype in ("int8", "i16", "i32", "i64", "uint8", "u16", "u32", "u64"):
         assert values(ring(cw.asarray([3, 120], dtype))) == [3, 120]
     assert values(ring(np.array([2**64 - 1, 5], np.uint64))) == [(2**64 - 1) % 1000, 5]
     assert values(ring(np.int8(-1))) == 999

@@ -8,6 +8,7 @@ from typing import Any
 import cloakwork as cw
 import numpy as np
 import pytest
+from cloakwork import zk
 from cloakwork.array_api import protocols
 from cloakwork.errors import ParamError, TraceError
 from cloakwork.tensors import methods
@@ -193,6 +194,31 @@ def test_every_method_is_tested_and_stands_in_the_stub() -> None:
     assert all(f"    def {name}(" in stub for name in names)
 
 
+def test_codes_that_mean_bits_here_and_bytes_in_numpy_are_refused() -> None:
+    x = cw.zeros(2, dtype="int8")
+    calls: list[Function] = [
+        lambda code: cw.zeros(2, dtype=code),
+        lambda code: cw.full(2, 1, dtype=code),
+        lambda code: cw.asarray([1], code),
+        lambda code: cw.asarray(np.zeros(2), code),
+        x.astype,
+        cw.dtype,
+        cw.iinfo,
+        lambda code: cw.sum(x, dtype=code),
+        lambda code: cw.ops.astype(x, code),
+        lambda code: x.dtype == code,
+        lambda code: x.dtype in (cw.float32, code),
+    ]
+    for call in calls:
+        with pytest.raises(TypeError, match=r"'i8'.*expected int8, of 8 bits, or int64"):
+            call("i8")
+        with pytest.raises(TypeError, match=r"'u8'.*expected uint8, of 8 bits, or uint64"):
+            call("u8")
+    assert repr(x) == "Tensor([0, 0], dtype=int8)"
+    assert repr(cw.zeros(1, dtype="|u1")) == "Tensor([0], dtype=uint8)"
+    assert zk.tensor("u8", 4).dtype == "u8"  # programs' types count bits
+
+
 def test_names_that_are_no_methods_are_refused() -> None:
     for name in ("sums", "_repr_html_", "__array_struct__"):
         with pytest.raises(AttributeError, match=name):
@@ -235,7 +261,6 @@ def test_dtypes_are_numpys_dtypes(name: str) -> None:
 def test_codes_with_a_byte_order_are_numpys() -> None:
     assert cw.dtype("<i8") == cw.int64
     assert cw.dtype("|u1") == cw.uint8
-    assert cw.dtype("i8") == cw.int8
     for code in (">i8", "<i16", "<x4", "<", "<é4"):
         with pytest.raises(TypeError):
             cw.dtype(code)

@@ -50,7 +50,7 @@ def test_moments_are_those_of_the_distribution() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "dtype"),
-    [(0, 5, "i64"), (-3, 4, "i8"), (-(2**63), 2**63, "i64"), (0, 2**64, "u64"), (7, 8, "u8"),
+    [(0, 5, "i64"), (-3, 4, "int8"), (-(2**63), 2**63, "i64"), (0, 2**64, "u64"), (7, 8, "uint8"),
      (0, 3 * 2**62, "u64")],
 )  # fmt: skip
 def test_integers_lie_within_their_range(low: int, high: int, dtype: str) -> None:
@@ -91,7 +91,7 @@ def test_wrong_arguments_are_refused() -> None:
     rng = cw.default_rng(7)
     calls: list[Any] = [
         lambda: cw.default_rng(-1), lambda: cw.default_rng(2**128), lambda: rng.integers(0),
-        lambda: rng.integers(300, dtype="u8"), lambda: rng.integers(3, dtype="f32"),
+        lambda: rng.integers(300, dtype="uint8"), lambda: rng.integers(3, dtype="f32"),
         lambda: rng.choice(3, 4, replace=False), lambda: rng.choice(2, p=[0.5, 0.6]),
         lambda: rng.choice(2, p=[1.0]), lambda: rng.choice(0), lambda: rng.normal(0.0, -1.0),
         lambda: rng.choice(3, 3, replace=False, p=[0.5, 0.5, 0.0]),

@@ -14,8 +14,8 @@ from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
 DTYPES = {
-    "bool": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
-    "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
+    "bool": np.bool_, "int8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+    "uint8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64,
     "f32": np.float32, "f64": np.float64,
 }  # fmt: skip
 
@@ -89,7 +89,7 @@ def test_what_shows_an_element_twice_is_read_only() -> None:
 def test_big_endian_and_odd_arrays_are_converted() -> None:
     same(cw.asarray(np.array([1, 2], dtype=">i4")), np.array([1, 2], dtype=np.int32))
     same(cw.asarray(np.arange(6)[::-2]), np.arange(6)[::-2])
-    same(cw.asarray([[1, 2], [3, 4]], "u8"), np.array([[1, 2], [3, 4]], dtype=np.uint8))
+    same(cw.asarray([[1, 2], [3, 4]], "uint8"), np.array([[1, 2], [3, 4]], dtype=np.uint8))
     same(cw.asarray([0, 2**63], "u64"), np.array([0, 2**63], dtype=np.uint64))
     same(cw.asarray([0.1], "f32"), np.array([0.1], dtype=np.float32))
     same(cw.asarray([7], np.int32), np.array([7], dtype=np.int32))
@@ -100,8 +100,9 @@ def test_big_endian_and_odd_arrays_are_converted() -> None:
 @pytest.mark.parametrize(
     ("values", "dtype"),
     [
-        ([2**63], "i64"), ([-1], "u8"), ([300], "i8"), ([1.5], "i64"), (np.array([1.5]), "i32"),
-        (np.array([2**40]), "i32"), (np.array([1e300]), "f32"), (["a"], "i64"), ([1 + 2j], "u8"),
+        ([2**63], "i64"), ([-1], "uint8"), ([300], "int8"), ([1.5], "i64"),
+        (np.array([1.5]), "i32"),
+        (np.array([2**40]), "i32"), (np.array([1e300]), "f32"), (["a"], "i64"), ([1 + 2j], "uint8"),
     ],
 )  # fmt: skip
 def test_elements_that_do_not_survive_are_refused(values: Any, dtype: str) -> None:
@@ -252,7 +253,7 @@ def test_len_iteration_and_truth_are_those_of_arrays() -> None:
 def test_repr_shows_small_tensors_and_summarises_large_ones() -> None:
     assert repr(cw.asarray([[1, -2]])) == "Tensor([[ 1, -2]], dtype=i64)"
     assert repr(cw.asarray(5)) == "Tensor(5, dtype=i64)"
-    assert repr(cw.zeros((0, 2), "i8")) == "Tensor([], shape=(0, 2), dtype=i8)"
+    assert repr(cw.zeros((0, 2), "int8")) == "Tensor([], shape=(0, 2), dtype=int8)"
     large = repr(cw.zeros((1000, 1000), "i64"))
     assert len(large) < 500
     assert "..." in large
@@ -285,7 +286,7 @@ def test_zeroing_reaches_every_view() -> None:
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-@pytest.mark.parametrize("name", ["bool", "i8", "u64", "f32"])
+@pytest.mark.parametrize("name", ["bool", "int8", "u64", "f32"])
 def test_tensors_survive_pickling_and_copying(name: str, protocol: int) -> None:
     array = np.arange(24).reshape(2, 3, 4).astype(DTYPES[name])
     tensor = cw.asarray(array.copy())

@@ -103,7 +103,7 @@ CALLS: list[Call] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["i64", "f64", "i8", "f32"])
+@pytest.mark.parametrize("dtype", ["i64", "f64", "int8", "f32"])
 def test_calls_give_what_the_host_gives(dtype: str) -> None:
     for call in CALLS:
         x, y = (RANDOM.integers(-9, 9, (4, 4)) for _ in range(2))

@@ -5,7 +5,7 @@ from pathlib import Path
 import cloakwork as cw
 import numpy as np
 import pytest
-from cloakwork import files, zk
+from cloakwork import _core, files, zk
 from cloakwork.cli import main
 from cloakwork.errors import LoadError, ParamError
 from python.fhe_setup import ckks
@@ -43,9 +43,9 @@ def random_constant(rng: np.random.Generator, dtype: str) -> cw.Tensor:
         return zk.uniform(shape, dtype, seed=rng.bytes(32))
     if dtype == "bool":
         return cw.asarray(rng.random(shape) < 0.5)
-    of_numpy = np.asarray(cw.zeros(1, dtype)).dtype
+    of_numpy = np.asarray(cw.zeros(1, _core.element_type(dtype))).dtype
     if rng.random() < 0.3:
-        return cw.full(shape, int(rng.integers(0, 9)), dtype=dtype)
+        return cw.full(shape, int(rng.integers(0, 9)), dtype=of_numpy)
     octets = rng.bytes(int(np.prod(shape)) * of_numpy.itemsize)
     return cw.asarray(np.frombuffer(octets, dtype=of_numpy).reshape(shape))
 

@@ -111,11 +111,11 @@ def test_transcripts_that_are_none_are_refused() -> None:
         zk.Transcript("bn254.fr", hash="sha256")  # type: ignore[arg-type]
     a = cw.asarray([1], dtype="bn254.fr")
     with pytest.raises(OpError, match="16 \\+ 2 capacity"):
-        cw.ops.absorb(cw.zeros(15, dtype="u8"), a)
+        cw.ops.absorb(cw.zeros(15, dtype="uint8"), a)
     full = cw.ops.transcript_new(32)
     with pytest.raises(OpError, match="larger capacity"):
         cw.ops.absorb(full, a)
-    lying = cw.asarray([255] * 80, dtype="u8")
+    lying = cw.asarray([255] * 80, dtype="uint8")
     for call in (
         lambda: cw.ops.absorb(lying, a),
         lambda: cw.ops.transcript_squeeze(lying),
@@ -197,12 +197,12 @@ def test_blinding_changes_its_range_and_nothing_else(data: st.DataObject) -> Non
 
 
 def test_blinding_refuses_ranges_and_keys_that_are_none() -> None:
-    a, key = cw.zeros(4, dtype="bn254.fr"), cw.zeros(32, dtype="u8")
+    a, key = cw.zeros(4, dtype="bn254.fr"), cw.zeros(32, dtype="uint8")
     for start, end in ((3, 2), (0, 5)):
         with pytest.raises(OpIndexError, match="`end`"):
             cw.ops.blind(a, start, end, key, 0)
     with pytest.raises(OpError, match="`key`"):
-        cw.ops.blind(a, 0, 1, cw.zeros(31, dtype="u8"), 0)
+        cw.ops.blind(a, 0, 1, cw.zeros(31, dtype="uint8"), 0)
     with pytest.raises(OpError, match="`a`"):
         cw.ops.blind(cw.zeros(4), 0, 1, key, 0)
 

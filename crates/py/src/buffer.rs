@@ -1,6 +1,6 @@
 //! The buffer protocol, both ways: tensors as memory of Python's, and Python's memory as tensors.
 
-use crate::contents::{exported, own_copy};
+use crate::contents::{dense_copy, exported};
 use crate::guard::called;
 use crate::tensor::{Elements, Inner, Tensor};
 use crate::{dlpack, dtype, errors};
@@ -283,6 +283,6 @@ pub fn asarray(array: &Bound<'_, PyAny>, copy: Option<bool>) -> PyResult<Option<
     if copy != Some(true) {
         return Ok(Some(tensor));
     }
-    let own = own_copy(tensor.inner().real("a copy")?)?;
+    let own = dense_copy(tensor.inner().real("a copy")?)?;
     Ok(Some(Inner::Real(own).into()))
 }

@@ -3,9 +3,12 @@
 
 use crate::guard::{unlocked, watched};
 use crate::{device, errors};
-use cloakwork_ir::HostTensor;
+use cloakwork_ir::{HostTensor, View};
 use cloakwork_run::eager::{self, EagerError};
 use pyo3::prelude::*;
+
+/// More elements are copied by a kernel.
+const MOST_ELEMENTS: u64 = 4096;
 
 /// Work that reads a tensor's elements.
 #[inline]
@@ -48,6 +51,13 @@ pub fn own_copy(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
 
 /// A row-major copy.
 pub fn dense_copy(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
+    if tensor.is_plain(MOST_ELEMENTS) {
+        let copy = eager::Tensor::of_rows(
+            std::slice::from_ref(tensor),
+            View::contiguous(tensor.view().shape.clone()),
+        );
+        return copy.map_err(errors::run);
+    }
     let made = eager::Tensor::uninit(tensor.dtype(), tensor.view().shape.clone());
     let (made, isa) = (made.map_err(errors::run)?, device::selected()?);
     copied(tensor, || made.assign(tensor, isa))?;

@@ -2,6 +2,7 @@
 
 use crate::buffer::from_buffer;
 use crate::contents::{dense_copy, with_bytes};
+use crate::dtype::element_type;
 use crate::tensor::{Elements, Inner, Tensor};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -13,7 +14,7 @@ pub fn reduced<'py>(tensor: &Bound<'py, Tensor>, protocol: i64) -> PyResult<Boun
     // Views are pickled without the elements that they do not show.
     let real = dense_copy(own.real("pickling")?)?;
     let shape = PyTuple::new(py, real.view().shape.dims())?;
-    let name = real.dtype().name();
+    let name = real.dtype().long_name();
     // Elements of fields and points have no buffer.
     let bytes = if protocol >= 5 && real.dtype().is_number() {
         let dense = Py::new(py, Tensor::from(Inner::Real(real)))?;
@@ -37,5 +38,7 @@ pub fn rebuild(
     name: &Bound<'_, PyAny>,
     shape: Vec<u64>,
 ) -> PyResult<Tensor> {
-    from_buffer(py, memory, name, shape)
+    // Pickles of former versions have the names of programs.
+    let dtype = element_type(py, name)?;
+    from_buffer(py, memory, dtype.bind(py), shape)
 }

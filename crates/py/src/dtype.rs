@@ -8,6 +8,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyComplex, PyFloat, PyInt, PyString, PyTuple, PyType};
 
 /// An element type; equal to its names ("f32", "float32") and to NumPy's dtype of that name.
+///
+/// "i8" and "u8" are refused as names: they have 8 bits in programs, and 8 bytes in NumPy.
 #[pyclass(frozen, module = "cloakwork", name = "DType")]
 pub struct PyDType(DType);
 
@@ -30,6 +32,7 @@ pub fn object(py: Python<'_>, dtype: DType) -> PyResult<Py<PyDType>> {
 /// # Errors
 /// TypeError with the names there are.
 pub fn from_object(value: &Bound<'_, PyAny>) -> PyResult<DType> {
+    refuse_ambiguous(value)?;
     read(value).ok_or_else(|| {
         let names: Vec<&str> = ALL_DTYPES.iter().map(|d| d.name()).collect();
         let got = value
@@ -37,6 +40,23 @@ pub fn from_object(value: &Bound<'_, PyAny>) -> PyResult<DType> {
             .map_or_else(|_| "something else".to_owned(), |text| text.to_string());
         crate::errors::dtype(&got, &names.join(", "))
     })
+}
+
+/// DTypeError for the two codes that have 8 bits in programs, and 8 bytes in NumPy.
+fn refuse_ambiguous(value: &Bound<'_, PyAny>) -> PyResult<()> {
+    let Ok(text) = value.cast::<PyString>() else {
+        return Ok(());
+    };
+    let kind = match &*text.to_cow()? {
+        "i8" => "int",
+        "u8" => "uint",
+        _ => return Ok(()),
+    };
+    let allowed = format!("{kind}8, of 8 bits, or {kind}64, which NumPy means by it");
+    Err(crate::errors::unfit_dtype(
+        &text.repr()?.to_string(),
+        &allowed,
+    ))
 }
 
 fn read(value: &Bound<'_, PyAny>) -> Option<DType> {
@@ -72,13 +92,12 @@ fn named(name: &str) -> Option<DType> {
         "np.int" | "np.float" | "numpy.int" | "numpy.float" => None,
         other => match other.strip_prefix(['<', '=', '|']) {
             Some(rest) if cfg!(target_endian = "little") => numpy_code(rest),
-            _ => DType::from_name(other),
+            _ => DType::from_name(other).or_else(|| numpy_code(other)),
         },
     }
 }
 
-/// NumPy's kind and bytes behind a byte order: "<i8" has 8 bytes, where Cloakwork's "i8" has 8
-/// bits.
+/// NumPy's kind and bytes: "<i8" has 8 bytes.
 fn numpy_code(code: &str) -> Option<DType> {
     let (kind, bytes) = code.split_at_checked(1)?;
     let bytes: usize = bytes.parse().ok()?;
@@ -113,6 +132,12 @@ impl PyDType {
         self.0.long_name()
     }
 
+    /// The name in the text of programs, such as "f32".
+    #[getter]
+    fn code(&self) -> &'static str {
+        self.0.name()
+    }
+
     /// Bytes of an element.
     #[getter]
     fn itemsize(&self) -> usize {
@@ -143,8 +168,9 @@ impl PyDType {
         self.dtype(py)?.getattr("char")
     }
 
-    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        read(other) == Some(self.0)
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> PyResult<bool> {
+        refuse_ambiguous(other)?;
+        Ok(read(other) == Some(self.0))
     }
 
     fn __hash__(&self) -> u64 {
@@ -155,13 +181,17 @@ impl PyDType {
         format!("cloakwork.{}", identifier(self.0))
     }
 
+    /// The short name, but for those of 8 bits, which are refused as names.
     fn __str__(&self) -> &'static str {
-        self.0.name()
+        match self.0 {
+            DType::I8 | DType::U8 => self.0.long_name(),
+            other => other.name(),
+        }
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         let function = py.import("cloakwork._core")?.getattr("dtype")?;
-        let args = PyTuple::new(py, [self.0.name()])?;
+        let args = PyTuple::new(py, [self.0.long_name()])?;
         PyTuple::new(py, [function, args.into_any()])
     }
 }
@@ -170,6 +200,17 @@ impl PyDType {
 #[pyfunction]
 pub fn dtype(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyDType>> {
     object(py, from_object(value)?)
+}
+
+/// The element type that something names, where names are those of programs: "u8" has 8 bits.
+#[pyfunction]
+pub fn element_type(py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<Py<PyDType>> {
+    let text = value.cast::<PyString>().ok();
+    match text.and_then(|text| text.to_cow().ok()).as_deref() {
+        Some("i8") => object(py, DType::I8),
+        Some("u8") => object(py, DType::U8),
+        _ => dtype(py, value),
+    }
 }
 
 /// The type that two types have in common.

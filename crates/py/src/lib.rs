@@ -95,6 +95,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device::set_threads, module)?)?;
     module.add_function(wrap_pyfunction!(dlpack::from_dlpack, module)?)?;
     module.add_function(wrap_pyfunction!(dtype::dtype, module)?)?;
+    module.add_function(wrap_pyfunction!(dtype::element_type, module)?)?;
     module.add_function(wrap_pyfunction!(dtype::promote, module)?)?;
     module.add_function(wrap_pyfunction!(eval::filled, module)?)?;
     module.add_function(wrap_pyfunction!(eval::unwritten, module)?)?;

@@ -199,7 +199,7 @@ def iinfo(type: DTypeLike | Tensor, /) -> IntegerInfo:
     """Limits of an integer dtype; TypeError for others.
 
     >>> import cloakwork as cw
-    >>> cw.iinfo("i8").max
+    >>> cw.iinfo("int8").max
     127
     """
     given = _numpy(type)

@@ -94,7 +94,7 @@ def as_input(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core
     fields and points may be integers or canonical words.  Raises InputError or ParamError that
     names the input.
     """
-    if isinstance(value, _core.Tensor) and str(value.dtype) == dtype:
+    if isinstance(value, _core.Tensor) and value.dtype.code == dtype:
         # Tensors need no NumPy, so that it is not loaded for them.
         if tuple(value.shape) != shape:
             raise InputError(name, type_text(dtype, shape), type_text(dtype, tuple(value.shape)))
@@ -108,7 +108,7 @@ def as_input(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core
     if is_canonical(dtype) or not (numbers or isinstance(value, _core.Tensor)):
         return as_tensor(name, value, dtype, shape)
     made = asarray(value)
-    if (str(made.dtype), tuple(made.shape)) != (dtype, shape):
-        got = type_text(str(made.dtype), tuple(made.shape))
+    if (made.dtype.code, tuple(made.shape)) != (dtype, shape):
+        got = type_text(made.dtype.code, tuple(made.shape))
         raise InputError(name, type_text(dtype, shape), got)
     return made

@@ -35,7 +35,7 @@ def _signature(core: _core.Program, note: notes.Member) -> Signature:
     for name, one in examples.named().items():
         made[name] = _carrier(one)
         tensor = made[name].carried()
-        described = str(tensor.dtype), tuple(tensor.shape)
+        described = tensor.dtype.code, tuple(tensor.shape)
         if types.get(name) != described:
             wanted = type_text(*types[name]) if name in types else "an input of the program"
             raise one.wrong(wanted, type_text(*described))

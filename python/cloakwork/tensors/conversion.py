@@ -76,15 +76,17 @@ def asarray(
 
 
 def _at_once(obj: Any, dtype: DTypeLike | None, copy: bool | None) -> Tensor | None:
-    """The tensor of a number, of a list of numbers, or of an array that is shared; else None."""
+    """The tensor of a number, of a list of them, or of an array as it is; else None."""
     if type(obj) in _NUMBER_TYPES:
         return _core.number(obj, dtype) if copy is not False else None
     if type(obj) is list:
         return _core.numbers(obj) if dtype is None and copy is not False else None
-    if type(obj) is not np.ndarray or dtype is not None or copy is not None or obj.ndim == 0:
+    if type(obj) is not np.ndarray or copy is False or obj.ndim == 0:
+        return None
+    if dtype is not None and _core.dtype(dtype) != _DTYPES.get(obj.dtype):
         return None
     try:
-        return _core.asarray(obj)
+        return _core.asarray(obj, copy)
     except (BufferError, ValueError):
         return None  # of elements that have no buffer, such as times
 

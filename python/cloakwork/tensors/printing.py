@@ -15,7 +15,7 @@ _THRESHOLD = 1000
 
 
 def tensor(value: _core.Tensor, traced: bool) -> str:
-    """Show a tensor as NumPy would show an array, with its dtype's short name.
+    """Show a tensor as NumPy would show an array, with its dtype.
 
     The shape is shown where the printed elements do not determine it.
     """

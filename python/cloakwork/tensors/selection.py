@@ -142,7 +142,7 @@ def refuse_wrong(entry: AxisIndices) -> None:
     if entry.place is None or entry.indices.size == 0:
         return
     indices = entry.indices.reshape([entry.indices.size])
-    wrong = ops.astype(entry.wrong().reshape([indices.size]), "i8")
+    wrong = ops.astype(entry.wrong().reshape([indices.size]), "int8")
     try:
         first = int(ops.argmax(wrong, 0))
     except TraceError:

@@ -36,7 +36,7 @@ def coefficients(basis: Basis, secret: Tensor) -> Tensor:
         wiped(ops.modsum(found, 1, first.q)) as shifted,
         wiped(ops.subtract(shifted, asarray(1))) as signed,
     ):
-        return ops.astype(signed, "i8").reshape(basis.degree)
+        return ops.astype(signed, "int8").reshape(basis.degree)
 
 
 def is_ternary(sample: Tensor) -> bool:

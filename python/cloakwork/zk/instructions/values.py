@@ -96,12 +96,12 @@ def _group(group: str, curve: str) -> str:
 
 def is_canonical(dtype: str) -> bool:
     """Whether elements are written as canonical words: field elements and points."""
-    return dtype in FIELDS or is_point(_core.dtype(dtype))
+    return dtype in FIELDS or is_point(_core.element_type(dtype))
 
 
 def words(dtype: str) -> int:
     """The number of u64 words of an element in canonical form."""
-    known = _core.dtype(dtype)
+    known = _core.element_type(dtype)
     return words_of(known) if is_canonical(dtype) else -(-known.itemsize // 8)
 
 
@@ -114,7 +114,7 @@ def as_tensor(name: str, value: Input, dtype: str, shape: tuple[int, ...]) -> _c
     """
     if isinstance(value, PathLike) or (isinstance(value, str) and value.endswith(".npy")):
         value = np.asarray(load_npy(value))
-    if isinstance(value, _core.Tensor) and str(value.dtype) == dtype:
+    if isinstance(value, _core.Tensor) and value.dtype.code == dtype:
         made = value
     else:
         if isinstance(value, np.ndarray) and _is_words(value, dtype, shape):
@@ -132,7 +132,7 @@ def _wanted(dtype: str, shape: tuple[int, ...]) -> str:
 def _converted(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _core.Tensor:
     wanted = _wanted(dtype, shape)
     try:
-        made = asarray(value, dtype=dtype)
+        made = asarray(value, dtype=_core.element_type(dtype))
     except DTypeError as error:
         # If the conversion refuses the dtype, the value's dtype is wrong.
         got = error.value if error.rule == "obj" else _dtype_of(value)

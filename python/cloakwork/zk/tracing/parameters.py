@@ -50,7 +50,7 @@ class _Shaped:
     def __getitem__(self, items: str | tuple[Any, ...]) -> Kind:
         dtype, *sizes = items if isinstance(items, tuple) else (items,)
         shape = [_size("zk.Tensor[dtype, n]", size) for size in sizes]
-        name = str(_core.dtype(dtype))
+        name = _core.element_type(dtype).code
         made = tensor(name, shape)
         return Kind(f"zk.Tensor[{', '.join([name, *map(str, shape)])}]", lambda _: made)
 
@@ -138,7 +138,7 @@ def _type_of(place: str, said: Any, curve: str) -> Type:
 def _known(place: str, said: Type) -> Type:
     """The same, if there is such a dtype."""
     try:
-        _core.dtype(said.dtype)
+        _core.element_type(said.dtype)
     except DTypeError as error:
         raise DTypeError(place, error.value, error.allowed) from error
     return said

@@ -242,7 +242,7 @@ def _recorded(
             name: broadcast_to(zeros((), dtype=type_.dtype), type_.shape)
             for name, type_ in types.items()
         }
-        return tracing.record(body, examples | {_core.KEY_INPUT: zeros(KEY_BYTES, dtype="u8")})
+        return tracing.record(body, examples | {_core.KEY_INPUT: zeros(KEY_BYTES, dtype="uint8")})
 
     # An active batch is suspended, and continues after this.
     made = _core.unrecorded(record)
@@ -262,7 +262,7 @@ def loaded(core: _core.Program, path: str) -> Traced:
         raise types.wrong(f"the inputs {', '.join(wanted)}", f"{odd!r} in one of the two alone")
     found = {name: _type(given[name], type_) for name, type_ in wanted.items()}
     # Random elements drawn with a fixed seed are the same in every run.
-    drawn = randomness.Draws(zeros(KEY_BYTES, dtype="u8"), seeded=seeded.of(bool))
+    drawn = randomness.Draws(zeros(KEY_BYTES, dtype="uint8"), seeded=seeded.of(bool))
     tape = _Tape(Program(core), found, _Returned(list), drawn)
     most = None if budget.value is None else budget.size(2**64)
     made = Traced(tape, name.of(str), memory_budget=most)
@@ -283,7 +283,7 @@ def _type(note: notes.Member, wanted: InputType) -> Type:
 
 def _dtype(name: str) -> _core.DType | None:
     try:
-        return _core.dtype(name)
+        return _core.element_type(name)
     except DTypeError:
         return None
 
