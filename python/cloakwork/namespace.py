@@ -270,9 +270,10 @@ from cloakwork.numpy_names.storing import (
     save,
     savez,
 )
-from cloakwork.programs.batches import Slot, batch, execute_batch
+from cloakwork.programs.batches import Slot, batch, execute_batch, execute_op
 from cloakwork.programs.coverage import Coverage, OpCoverage, Transfers
 from cloakwork.programs.options import RunOptions
+from cloakwork.programs.profiling import KernelCall, KernelTotals, Profile, profile
 from cloakwork.programs.program import Program
 from cloakwork.programs.report import (
     Finding,
@@ -301,6 +302,8 @@ __all__ = [
     "Generator",
     "Inspection",
     "IntegerInfo",
+    "KernelCall",
+    "KernelTotals",
     "MemoryStats",
     "Mismatch",
     "Modulus",
@@ -309,6 +312,7 @@ __all__ = [
     "OpCoverage",
     "OpUse",
     "PassResult",
+    "Profile",
     "Program",
     "Report",
     "Residues",
@@ -404,6 +408,7 @@ __all__ = [
     "equal",
     "errors",
     "execute_batch",
+    "execute_op",
     "exp",
     "expand_dims",
     "expm1",
@@ -500,6 +505,7 @@ __all__ = [
     "positive",
     "pow",
     "prod",
+    "profile",
     "ptp",
     "quantile",
     "rand",

@@ -193,7 +193,8 @@ def _binary(rng: Rng, kind: str, operands: list[int], *numbers: Any) -> Step:
     name = str(rng.choice(_NAMES["i" if kind == "u" else kind]))
     products = kind == "c" and name == "multiply"
     made = _call(name, operands, *numbers, units=8 if name in _INEXACT or products else 0)
-    made.sums = products
+    # Near 0 a logarithm of a sum is as exact as its operands.
+    made.sums = products or name == "logaddexp"
     made.orders_zeros = name not in ("maximum", "minimum")
     return made
 

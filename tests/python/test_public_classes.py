@@ -60,6 +60,12 @@ def of_arrays() -> list[Any]:
     ]  # fmt: skip
 
 
+def of_profiles() -> list[Any]:
+    with cw.profile() as measured:
+        cw.ones(3) + 1
+    return [measured, *measured.calls, *measured.totals()]
+
+
 def of_programs() -> list[Any]:
     program = cw.trace(lambda a: a * a, cw.zeros(2))
     inspection, coverage = program.inspect(), program.coverage(device="sim:0")
@@ -101,7 +107,7 @@ def of_zk() -> list[Any]:
     ]  # fmt: skip
 
 
-SAMPLES = [serving.Limits(), *of_arrays(), *of_programs(), *of_fhe(), *of_zk()]
+SAMPLES = [serving.Limits(), *of_arrays(), *of_programs(), *of_profiles(), *of_fhe(), *of_zk()]
 
 # These hold the engine's programs and runs, files, functions, secrets, or tables of a context.
 NOT_PICKLED = {

@@ -30,6 +30,7 @@ mod instructions;
 mod joined;
 mod linear;
 mod machine;
+mod measured;
 mod numbers;
 mod on_device;
 mod op;
@@ -89,6 +90,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(drivers::serve_driver, module)?)?;
     module.add_function(wrap_pyfunction!(device::get_threads, module)?)?;
     module.add_function(wrap_pyfunction!(device::last_dispatch, module)?)?;
+    measured::add(module)?;
     module.add_function(wrap_pyfunction!(device::memory_stats, module)?)?;
     module.add_function(wrap_pyfunction!(device::release_cached, module)?)?;
     module.add_function(wrap_pyfunction!(device::available_isas, module)?)?;

@@ -84,6 +84,17 @@ pub fn tensor_of(value: &Bound<'_, PyAny>) -> PyResult<Inner> {
     Ok(tensor.get().inner().clone())
 }
 
+/// A new tensor, as `cloakwork.tensor` makes it.
+pub fn tensor_with(
+    data: &Bound<'_, PyAny>,
+    dtype: Option<&Bound<'_, PyAny>>,
+    device: Option<&str>,
+) -> PyResult<Inner> {
+    let make = data.py().import("cloakwork")?.getattr("tensor")?;
+    let tensor = make.call1((data, dtype, device))?.cast_into::<Tensor>()?;
+    Ok(tensor.get().inner().clone())
+}
+
 /// The result of an element-wise op of one operand.
 pub fn unary(py: Python<'_>, ready: &'static Ready, a: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let operand = given(a)?.ok_or_else(|| not_an_array(a))?;

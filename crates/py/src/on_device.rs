@@ -12,7 +12,7 @@ use cloakwork_ir::Device;
 use cloakwork_ops::{OpDef, ParamKind, named};
 use cloakwork_run::{OnDevice, eager};
 use cloakwork_trace::{Paused, Trace, TraceError, Within, is_active};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::cell::RefCell;
@@ -308,6 +308,20 @@ fn lazy(py: Python<'_>, on: Device) -> PyResult<Arc<Trace>> {
         all.push((process, Arc::clone(&made)));
         made
     }))
+}
+
+/// [`to`] by the array API's name, whose `stream` is refused.
+pub fn to_without_stream(
+    tensor: &Bound<'_, Tensor>,
+    device: &str,
+    stream: Option<Bound<'_, PyAny>>,
+) -> PyResult<Py<Tensor>> {
+    match stream {
+        None => to(tensor, device),
+        Some(_) => Err(PyValueError::new_err(
+            "to_device: copies wait for no stream; leave stream out",
+        )),
+    }
 }
 
 /// `tensor.to(device)`: this tensor if it is there.

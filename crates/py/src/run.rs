@@ -12,11 +12,12 @@ use cloakwork_ir::HostTensor;
 use cloakwork_plan::{Plan, Resident};
 use cloakwork_run::{
     Bisection, Functions, Inputs, Mismatch, Outcome, Output, Progress, RunOptions, bisect,
-    coverage, eager, is_wiping, profile, totals,
+    coverage, eager, is_wiping, measured, profile, totals,
 };
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// How to run.
 #[derive(Default)]
@@ -146,7 +147,7 @@ impl Run {
         let options = RunOptions {
             threads: settings.threads,
             verify: settings.verify || settings.bisect,
-            profile: settings.profile,
+            profile: settings.profile || measured::is_measured(),
             schedule_seed: settings.schedule_seed,
             spill_dir: settings.spill_dir,
             wipe: settings.secret || is_wiping(),
@@ -157,6 +158,7 @@ impl Run {
             progress: settings.progress,
             stopped: None,
         };
+        let start = Instant::now();
         let done = unlocked(py, || {
             let mut tick = |at| ticker.tick(at);
             let result = executor.run(inputs, &options, &mut tick);
@@ -191,6 +193,9 @@ impl Run {
                 return Err(told);
             }
         };
+        if measured::is_measured() {
+            measured::add_run(start, &plan, &outcome);
+        }
         let bisection = bisection.transpose().map_err(errors::run)?;
         Ok(Self {
             plan,

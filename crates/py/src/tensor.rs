@@ -28,7 +28,8 @@ use std::ffi::c_int;
 
 /// A strided view of a buffer with a dtype.
 ///
-/// Made by `cloakwork.asarray`, `empty`, `zeros` and by every op. Views made by indexing and by the
+/// `Tensor(data, dtype=None, device=None)` copies `data`, as `cloakwork.tensor` does; `asarray`
+/// shares memory where it can. Views made by indexing and by the
 /// methods below share their elements with the tensor that they come from.
 #[pyclass(frozen, weakref, module = "cloakwork", name = "Tensor")]
 pub struct Tensor {
@@ -71,6 +72,16 @@ impl Tensor {
 
 #[pymethods]
 impl Tensor {
+    #[new]
+    #[pyo3(signature = (data, dtype=None, device=None))]
+    fn new(
+        data: &Bound<'_, PyAny>,
+        dtype: Option<&Bound<'_, PyAny>>,
+        device: Option<&str>,
+    ) -> PyResult<Self> {
+        numbers::tensor_with(data, dtype, device).map(Self::from)
+    }
+
     /// Sizes of the axes, outermost first.
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
@@ -253,12 +264,7 @@ impl Tensor {
         device: &str,
         stream: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Py<Self>> {
-        match stream {
-            None => on_device::to(slf, device),
-            Some(_) => Err(PyValueError::new_err(
-                "to_device: copies wait for no stream; leave stream out",
-            )),
-        }
+        on_device::to_without_stream(slf, device, stream)
     }
 
     fn __len__(&self) -> PyResult<usize> {
@@ -277,16 +283,7 @@ impl Tensor {
     }
 
     fn __contains__(slf: &Bound<'_, Self>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let py = slf.py();
-        let Some(equal) = numbers::binary(py, &numbers::EQUAL, slf.as_any(), value)? else {
-            return Ok(false);
-        };
-        let axes = (0..equal.ndim() as i64)
-            .map(cloakwork_ir::ShapeItem::Int)
-            .collect();
-        equal
-            .derive(py, &named::ANY, [Value::Shape(axes)])?
-            .__bool__()
+        operators::contains(slf, value)
     }
 
     /// The only element.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ContextDecorator, suppress
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any
+from typing import Any, cast
 
 from cloakwork import _core
 from cloakwork.errors import CloakworkError, ParamError
@@ -81,11 +81,25 @@ class Slot:
     index: int
 
 
+def execute_op(name: str, /, *args: Any, **options: Any) -> Any:
+    """Call a function of tensors by its name: one of `cloakwork`, else one of `cloakwork.ops`.
+
+    Raises ParamError for another name, and what the function raises.
+
+    >>> import cloakwork as cw
+    >>> cw.execute_op("add", cw.asarray([1.0, 2.0]), 1.0)
+    Tensor([2., 3.], dtype=f64)
+    >>> cw.execute_op("sum", cw.asarray([1.0, 2.0]), keepdims=True)
+    Tensor([3.], dtype=f64)
+    """
+    return _function(name)(*args, **options)
+
+
 def execute_batch(operations: Sequence[tuple[Any, ...]]) -> list[_core.Tensor]:
     """Run operations as one batch, and return the results that no other operation uses.
 
-    operations   tuples of the name of a function of `cloakwork` and its arguments; a `Slot` stands
-                 for the result of an earlier operation.
+    operations   tuples of the name of a function of tensors, as for `execute_op`, and its
+                 arguments; a `Slot` stands for the result of an earlier operation.
 
     Raises ParamError for an unknown function, or a slot of no earlier operation.
 
@@ -96,18 +110,33 @@ def execute_batch(operations: Sequence[tuple[Any, ...]]) -> list[_core.Tensor]:
     """
     if (computed := _core.execute_elementwise(operations, Slot)) is not None:
         return computed
-    import cloakwork  # its functions are resolved when they are called
-
     results: list[_core.Tensor] = []
     taken: set[int] = set()
     with batch():
         for name, *args in operations:
-            function = getattr(cloakwork, name, None) if isinstance(name, str) else None
-            if not callable(function) or name.startswith("_"):
-                raise ParamError("operation", name, "the name of a function of cloakwork")
-            given = [_resolve(arg, results, taken) for arg in args]
-            results.append(function(*given))
+            function = _function(name)
+            results.append(function(*(_resolve(arg, results, taken) for arg in args)))
     return [result for index, result in enumerate(results) if index not in taken]
+
+
+# The modules of functions that compute tensors.
+_COMPUTING = ("cloakwork.array_api.", "cloakwork.numpy_names.", "cloakwork.modular.")
+_FILES = "cloakwork.numpy_names.storing"
+
+
+def _function(name: object) -> Callable[..., Any]:
+    """The function of tensors that has this name."""
+    import cloakwork
+
+    if isinstance(name, str) and not name.startswith("_"):
+        found = getattr(cloakwork, name, None)
+        module = getattr(found, "__module__", "") or ""
+        if callable(found) and module.startswith(_COMPUTING) and module != _FILES:
+            return cast("Callable[..., Any]", found)
+        op = getattr(cloakwork.ops, name, None)
+        if callable(op) and not isinstance(op, type):
+            return cast("Callable[..., Any]", op)
+    raise ParamError("operation", name, "the name of a function of tensors, such as 'add'")
 
 
 def _resolve(arg: Any, results: list[_core.Tensor], taken: set[int]) -> Any:

@@ -94,3 +94,17 @@ pub fn compare(op: CompareOp, a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyR
     };
     operator(ready, a, b)
 }
+
+/// Whether an element is equal to a value.
+pub fn contains(slf: &Bound<'_, Tensor>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = slf.py();
+    let Some(equal) = numbers::binary(py, &numbers::EQUAL, slf.as_any(), value)? else {
+        return Ok(false);
+    };
+    let axes = (0..equal.ndim() as i64)
+        .map(cloakwork_ir::ShapeItem::Int)
+        .collect();
+    equal
+        .derive(py, &named::ANY, [Value::Shape(axes)])?
+        .__bool__()
+}

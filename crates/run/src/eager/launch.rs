@@ -26,6 +26,8 @@ pub(super) struct Settled {
     /// About how long it takes on one core, in nanoseconds.
     pub weight_ns: u64,
     scratch_bytes: u64,
+    /// Bytes of the operands' elements.
+    bytes: u64,
     needed: Option<Box<Needed>>,
     /// It copies between views of the same strides: no work where both begin at one address.
     copies_alike: bool,
@@ -90,6 +92,7 @@ impl Settled {
             operands: places.collect(),
             units,
             weight_ns: launch.weight_ns(),
+            bytes: bytes(launch, &sizes),
             scratch_bytes: row.scratch_bytes(&shape).next_multiple_of(64),
             needed: Needed::of(row, &shape, &sizes).map(Box::new),
             copies_alike: copies && launch.operands[0].strides == launch.operands[1].strides,
@@ -191,9 +194,12 @@ impl Settled {
         if self.copies_alike && data[0] == data[1] {
             return Ok(());
         }
-        dispatch::note(self.row, self.units, self.threads(threads));
-        // SAFETY: the caller's promise.
-        unsafe { self.start(data, prepared, threads) }
+        let run = || {
+            // SAFETY: the caller's promise.
+            unsafe { self.start(data, prepared, threads) }
+        };
+        let bytes = || self.bytes;
+        dispatch::launched(self.row, self.units, self.threads(threads), bytes, run)
     }
 
     /// Of so many threads those that are worth it.
@@ -244,6 +250,23 @@ impl Settled {
         unsafe { workers.run(self.row, &raw, self.units, self.weight_ns, &mut || true) };
         Ok(())
     }
+}
+
+/// Bytes of the elements that a launch reads and writes, each of them once.
+fn bytes(launch: &Launch, sizes: &[usize]) -> u64 {
+    let of_one = |(operand, &size): (&cloakwork_ops::LaunchOperand, &usize)| {
+        let sizes = launch.dims.iter().zip(&operand.strides);
+        let distinct = sizes.filter(|(_, stride)| **stride != 0);
+        distinct.fold(size as u64, |bytes, (&dim, _)| {
+            bytes.saturating_mul(dim as u64)
+        })
+    };
+    launch
+        .operands
+        .iter()
+        .zip(sizes)
+        .map(of_one)
+        .fold(0, u64::saturating_add)
 }
 
 /// The storage of an argument, if it is frozen.

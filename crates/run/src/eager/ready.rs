@@ -295,18 +295,38 @@ fn run(
     if dense.elements == 0 {
         return Ok(());
     }
-    if dense.elements < 2 * SPLIT_NS || threads == 1 {
-        dispatch::note(row, dense.elements, 1);
-        // SAFETY: the operands are dense, of the row's types and as long as the launch says; the
-        // result is new. Element-wise rows need neither scratch memory nor constants.
-        unsafe { row.run(&launch, 0, dense.elements, null_mut()) };
-        return Ok(());
-    }
-    dispatch::note(row, dense.elements, threads);
-    let pool = pool::pool(threads)?;
-    let scratch = Block::uninit(0)?;
-    let workers = Workers::new(Some(&pool), &scratch, SPLIT_NS);
-    // SAFETY: as above; parts write disjoint elements.
-    unsafe { workers.run(row, &launch, dense.elements, dense.elements, &mut || true) };
-    Ok(())
+    let threads = match dense.elements < 2 * SPLIT_NS {
+        true => 1,
+        false => threads,
+    };
+    dispatch::launched(
+        row,
+        dense.elements,
+        threads,
+        || bytes_of(out, operands),
+        || {
+            if threads == 1 {
+                // SAFETY: the operands are dense, of the row's types and as long as the launch
+                // says; the result is new, or the first operand. Element-wise rows need neither
+                // scratch memory nor constants.
+                unsafe { row.run(&launch, 0, dense.elements, null_mut()) };
+                return Ok(());
+            }
+            let pool = pool::pool(threads)?;
+            let scratch = Block::uninit(0)?;
+            let workers = Workers::new(Some(&pool), &scratch, SPLIT_NS);
+            // SAFETY: as above; parts write disjoint elements.
+            unsafe { workers.run(row, &launch, dense.elements, dense.elements, &mut || true) };
+            Ok(())
+        },
+    )
+}
+
+/// Bytes of a result and its operands.
+fn bytes_of(out: &Tensor, operands: &[Operand<'_>]) -> u64 {
+    let given = operands.iter().map(|operand| match operand {
+        Operand::Tensor(tensor) => tensor.ty().size_bytes(),
+        Operand::Element(_) => 0,
+    });
+    given.sum::<u64>() + out.ty().size_bytes()
 }

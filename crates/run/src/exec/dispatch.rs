@@ -1,6 +1,7 @@
 //! The last kernel launch of a thread's eager calls: the kernel, chosen once for the whole call,
 //! and the number of threads.
 
+use super::measured;
 use cloakwork_kernels::KernelRow;
 use std::cell::Cell;
 
@@ -21,9 +22,24 @@ thread_local! {
     static LAST: Cell<Option<Dispatch>> = const { Cell::new(None) };
 }
 
-/// Records a launch.
+/// Runs a launch, which is recorded, and measured where this thread's calls are.
 #[inline]
-pub(crate) fn note(row: &'static KernelRow, units: u64, threads: usize) {
+pub(crate) fn launched<T>(
+    row: &'static KernelRow,
+    units: u64,
+    threads: usize,
+    bytes: impl FnOnce() -> u64,
+    run: impl FnOnce() -> T,
+) -> T {
+    note(row, units, threads);
+    match measured::is_measured() {
+        true => measured::kernel(row, threads, bytes(), run),
+        false => run(),
+    }
+}
+
+#[inline]
+fn note(row: &'static KernelRow, units: u64, threads: usize) {
     LAST.with(|last| {
         let launches = last.get().map_or(0, |before| before.launches) + 1;
         last.set(Some(Dispatch {

@@ -1,5 +1,6 @@
 //! Numbers of a run: totals for each op and segment, and single steps on demand.
 
+use crate::exec::measured::Measured;
 use crate::report::names::op_name;
 use crate::report::outcome::Outcome;
 use cloakwork_plan::{Elsewhere, Graph, Plan, StepCost, Work};
@@ -155,6 +156,22 @@ pub fn steps(plan: &Plan, outcome: &Outcome, range: Range<usize>) -> Vec<Value> 
             }))
         })
         .collect()
+}
+
+/// All steps, with times from the start of the run.
+pub(crate) fn measured(plan: &Plan, outcome: &Outcome) -> impl Iterator<Item = Measured> {
+    let steps = plan.steps.iter().zip(&plan.costs).enumerate();
+    steps.map(|(index, (step, cost))| {
+        let (start_ns, end_ns) = span(outcome, index);
+        Measured {
+            op: step_op(plan, index).to_owned(),
+            kernel: step.symbol(),
+            start_ns,
+            nanoseconds: end_ns - start_ns,
+            bytes: cost.bytes,
+            threads: outcome.threads,
+        }
+    })
 }
 
 fn span(outcome: &Outcome, step: usize) -> (u64, u64) {
