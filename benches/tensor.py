@@ -1,4 +1,4 @@
-"""The tensor against NumPy: calls, large arrays, reductions, chains and products.
+"""The tensor against NumPy: what people type, large arrays, chains and products.
 
 Both sides run interleaved, in one process, on the same memory; figures are medians and their ratio.
 `threads` is the limit for both: an environment variable sets it for NumPy's BLAS before loading.
@@ -10,11 +10,16 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import Any
 
 from measured.rows import record
+from tensor_rows import ARRAYS, JAX, MANY, SETUP, SMALL, TORCH
 
 ROUNDS = 15
+# A sample of a statement takes at least so long.
+LEAST_NS = 1_000_000
 
 
 def main(threads: int) -> int:
@@ -26,67 +31,73 @@ def main(threads: int) -> int:
 
     cw.set_threads(threads)
     if threads == 1:
-        calls(cw, np)
-        steps(cw)
+        rows(threads)
     large(cw, np)
     products(cw, np)
     return 0
 
 
-def calls(cw, np) -> None:  # type: ignore[no-untyped-def]
-    """Calls on few elements: the cost of a call besides its work."""
-    ours, theirs = cw.asarray([1.0]), np.array([1.0])
-    pairs: dict[str, tuple[Callable[[], object], Callable[[], object]]] = {
-        "a + b": (lambda: ours + ours, lambda: theirs + theirs),
-        "a + 1.0": (lambda: ours + 1.0, lambda: theirs + 1.0),
-        "-a": (lambda: -ours, lambda: -theirs),
-        "a[0]": (lambda: ours[0], lambda: theirs[0]),
-        **_calls_on_four(cw, np),
-    }
-    empty = _nanoseconds(lambda: None)
-    for name, (left, right) in pairs.items():
-        a, b = _paired(left, right, repeat=5_000)
-        _show(f"call {name}", a - empty, b - empty, "ns")
+def rows(threads: int) -> None:
+    """The rows of tensor_rows.py: CPU time, the median of rounds in turns, and the ratio asked."""
+    names: dict[str, Any] = {"threads": threads}
+    exec(SETUP, names)
+    peers = [peer for peer, setup in {"torch": TORCH, "jax": JAX}.items() if _has(setup, names)]
+    print("torch and jax beside NumPy: " + (", ".join(peers) or "neither is installed"))
+    for row in (*SMALL, *MANY, *ARRAYS):
+        others = {peer: source for peer in peers if (source := getattr(row, peer))}
+        sources = [row.ours, row.theirs, *others.values()]
+        ours, theirs, *rest = _medians([_loop(source, names) for source in sources])
+        unit, scale = ("ns", row.steps) if ours < 1e5 * row.steps else ("us", 1e3 * row.steps)
+        _record(row.name, unit, ours / scale)
+        beside = "".join(
+            f"  {peer} {time / scale:8.1f} x {time / ours:5.2f}"
+            for peer, time in zip(others, rest, strict=True)
+        )
+        print(
+            f"{row.name:34} {ours / scale:9.1f} {unit}  NumPy {theirs / scale:9.1f} {unit}"
+            f"  x {theirs / ours:5.2f}, asked {row.asked:g}{beside}",
+            flush=True,
+        )
 
 
-def _calls_on_four(cw, np):  # type: ignore[no-untyped-def]
-    """Calls on four elements, ours and NumPy's, by name."""
-    n = np.array([1.0, 2.0, 3.0, 4.0])
-    keys, few, square = n > 2.0, np.array([2, 0]), np.eye(4)
-    a, mask, i, m = (cw.asarray(array, copy=True) for array in (n, keys, few, square))
-    j, short = cw.asarray([1, 2, 3, 4], "i32"), np.array([1, 2, 3, 4], np.int32)
-    return {
-        "int32 + float64": (lambda: j + a, lambda: short + n),
-        "a[1:3]": (lambda: a[1:3], lambda: n[1:3]),
-        "a[mask]": (lambda: a[mask], lambda: n[keys]),
-        "a[indices]": (lambda: a[i], lambda: n[few]),
-        "sum": (lambda: cw.sum(a), lambda: np.sum(n)),
-        "where": (lambda: cw.where(mask, a, a), lambda: np.where(keys, n, n)),
-        "reshape": (lambda: cw.reshape(a, (2, 2)), lambda: np.reshape(n, (2, 2))),
-        "concat": (lambda: cw.concat([a, a]), lambda: np.concatenate([n, n])),
-        "astype": (lambda: a.astype(cw.float32), lambda: n.astype(np.float32)),
-        "zeros": (lambda: cw.zeros(4), lambda: np.zeros(4)),
-        "arange": (lambda: cw.arange(4), lambda: np.arange(4)),
-        "asarray of an array": (lambda: cw.asarray(n), lambda: np.asarray(n)),
-        "4 x 4 @ 4 x 4": (lambda: m @ m, lambda: square @ square),
-    }
+def _has(setup: str, names: dict[str, Any]) -> bool:
+    try:
+        exec(setup, names)
+    except ImportError:
+        return False
+    return True
 
 
-def steps(cw) -> None:  # type: ignore[no-untyped-def]
-    """A traced program of a thousand additions of one element: the cost of a step inside."""
-    one = cw.asarray([1.0])
+def _loop(source: str, names: dict[str, Any]) -> Callable[[Iterable[object]], None]:
+    """A function that runs a statement once for each item of its argument."""
+    # An assignment of a name would make it local.
+    assigned = source.split(maxsplit=1)[0] if " += " in source else ""
+    names_of_function = f"    global {assigned}\n" if assigned else ""
+    text = f"def work(items):\n{names_of_function}    for _ in items:\n        {source}\n"
+    exec(text, names)
+    work: Callable[[Iterable[object]], None] = names["work"]
+    return work
 
-    def chain(a):  # type: ignore[no-untyped-def]
-        for _ in range(1000):
-            a = a + one
-        return a
 
-    program = cw.trace(chain, one)
-    run = lambda: program.run(one, profile=False)  # noqa: E731
-    run()
-    each = _nanoseconds(run, 50) / 1000
-    print(f"{'step of a program, one element':34} {each:9.1f} ns an op")
-    _record("step of a program, one element", "ns", each)
+def _medians(works: list[Callable[[Iterable[object]], None]]) -> list[float]:
+    """Median nanoseconds of CPU time of each statement, taken in turns."""
+    counts = []
+    for work in works:
+        count = 1
+        while (took := _cpu(work, count)) < LEAST_NS and count < 1 << 20:
+            count = max(count * 2, min(count * 16, int(count * LEAST_NS / max(took, 1))))
+        counts.append(count)
+    taken: list[list[float]] = [[] for _ in works]
+    for _ in range(ROUNDS):
+        for work, count, times in zip(works, counts, taken, strict=True):
+            times.append(_cpu(work, count) / count)
+    return [statistics.median(times) for times in taken]
+
+
+def _cpu(work: Callable[[Iterable[object]], None], count: int) -> int:
+    start = time.process_time_ns()
+    work(repeat(None, count))
+    return time.process_time_ns() - start
 
 
 def large(cw, np) -> None:  # type: ignore[no-untyped-def]
@@ -128,35 +139,31 @@ def products(cw, np) -> None:  # type: ignore[no-untyped-def]
 
 def _product(ours, theirs, label: str) -> None:  # type: ignore[no-untyped-def]
     size = len(theirs)
-    repeat = max(1, 2**24 // size**3)
+    times = max(1, 2**24 // size**3)
     rounds = 3 if size == 4096 else ROUNDS
-    a, b = _paired(lambda: ours @ ours, lambda: theirs @ theirs, repeat, rounds)
+    a, b = _paired(lambda: ours @ ours, lambda: theirs @ theirs, times, rounds)
     flops = 2 * size**3
     _record(label, "ns", a)
     print(f"{label:34} {flops / a:7.1f} GFLOP/s  NumPy {flops / b:7.1f}  x {b / a:5.2f}")
 
 
 def _paired(
-    left: Callable[[], object], right: Callable[[], object], repeat: int = 1, rounds: int = ROUNDS
+    left: Callable[[], object], right: Callable[[], object], times: int = 1, rounds: int = ROUNDS
 ) -> tuple[float, float]:
     """Median nanoseconds of two sides, taken in turns."""
     left(), right()
     taken: tuple[list[float], list[float]] = ([], [])
     for _ in range(rounds):
         for side, seconds in zip((left, right), taken, strict=True):
-            seconds.append(_once(side, repeat))
+            seconds.append(_once(side, times))
     return statistics.median(taken[0]), statistics.median(taken[1])
 
 
-def _once(side: Callable[[], object], repeat: int) -> float:
+def _once(side: Callable[[], object], times: int) -> float:
     start = time.perf_counter_ns()
-    for _ in range(repeat):
+    for _ in range(times):
         side()
-    return (time.perf_counter_ns() - start) / repeat
-
-
-def _nanoseconds(side: Callable[[], object], repeat: int = 20_000) -> float:
-    return statistics.median(_once(side, repeat) for _ in range(ROUNDS))
+    return (time.perf_counter_ns() - start) / times
 
 
 def _show(label: str, ours: float, theirs: float, unit: str) -> None:

@@ -62,9 +62,9 @@ def drawn(seed: int) -> tuple[Expression, list[Array], list[str]]:
     expression = Expression(seed, random_steps.inputs(rng, large))
     tensors = expression.tensors()
     values = [*expression.inputs]
-    row_major = all(array.flags.c_contiguous for array in expression.inputs)
     wrong = []
     for _ in range(int(rng.integers(1, 13))):
+        row_major = [np.asarray(tensor).flags.c_contiguous for tensor in tensors]
         step = random_steps.step(rng, values, row_major)
         result = step.function(cw, *(tensors[place] for place in step.operands))
         tensors.append(result)
@@ -135,11 +135,22 @@ def findings(seed: int) -> Iterator[str]:
             for place, (one, other) in enumerate(zip(values, others or values, strict=True)):
                 if other is not None and not is_same(one, np.asarray(other)):
                     yield f"v{place} {name}, {threads} threads: {other!r}, at once {one!r}"
+            if name == "in a batch" and sharing(others or []) != sharing(at_once(expression)):
+                yield f"{name}, {threads} threads: other tensors share memory than at once"
 
 
 def at_once(expression: Expression) -> list[Any]:
     """All values, of calls that are computed when they are made."""
     return expression.results([*expression.tensors()])
+
+
+def sharing(values: list[Any]) -> list[list[int]]:
+    """For each value, the places of those before it of whose memory it has some."""
+    arrays = [np.asarray(value) for value in values]
+    return [
+        [n for n, before in enumerate(arrays[:place]) if np.may_share_memory(array, before)]
+        for place, array in enumerate(arrays)
+    ]
 
 
 def is_same(one: Array, other: Array) -> bool:

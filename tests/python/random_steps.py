@@ -111,11 +111,12 @@ def _laid_out(rng: Rng, array: Array) -> Array:
     return array
 
 
-def step(rng: Rng, values: list[Array], row_major: bool) -> Step:
+def step(rng: Rng, values: list[Array], row_major: list[bool]) -> Step:
     """A step that NumPy and the tensors compute alike.
 
-    row_major   whether all inputs are: the order of additions depends on strides (docs/tensor.md),
-                and inputs of programs are row-major, so that others have no sums of floats
+    row_major   whether the elements of each value are: the order of additions depends on strides
+                (docs/tensor.md), and inputs of programs are row-major, so that sums of floats are
+                of values that are
     """
     while True:
         place = int(rng.integers(len(values)))
@@ -125,7 +126,9 @@ def step(rng: Rng, values: list[Array], row_major: bool) -> Step:
             continue
         makers = [_of_one, _of_two, _of_two, _with_number, _layout, _layout, _reduction, _other]
         made = makers[int(rng.integers(len(makers)))](rng, values, place)
-        if made is not None and (row_major or not made.reduces):
+        if made is None:
+            continue
+        if not made.reduces or all(row_major[operand] for operand in made.operands):
             return made
 
 
@@ -221,6 +224,21 @@ def _named(name: str, place: int, **options: Any) -> Step:
     return Step(f"{name}(v{place}, **{options})", [place], function)
 
 
+def _written(rng: Rng, array: Array, place: int) -> Step:
+    """A copy, with what views of it are written."""
+    keys = [tuple(_slice(rng, size) for size in array.shape) for _ in range(2)]
+    number = rng.integers(0, 5, 2).astype(array.dtype)
+
+    def function(xp: Any, a: Any) -> Any:
+        copy = xp.asarray(a, copy=True)
+        part = copy[keys[0]]
+        part[...] = xp.asarray(number[0])
+        part[keys[1]] = xp.asarray(number[1])
+        return part
+
+    return Step(f"copy of v{place}, {keys[0]} and of that {keys[1]} written", [place], function)
+
+
 def _layout(rng: Rng, values: list[Array], place: int) -> Step | None:
     array = values[place]
     if array.ndim == 0:
@@ -231,6 +249,7 @@ def _layout(rng: Rng, values: list[Array], place: int) -> Step | None:
     before = [slice(None)] * (axis % array.ndim)
     one = (*before, int(rng.integers(-size, size)) if size else slice(None))
     steps = [
+        _written(rng, array, place),
         _keyed(place, tuple(_slice(rng, size) for size in array.shape)),
         _keyed(place, one),
         _call("permute_dims", [place], order),

@@ -1,13 +1,21 @@
 """Batches compute the same results as single calls."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import _core
-from cloakwork.errors import ContentsError, DeviceError, ParamError, SecretError, TraceError
+from cloakwork.errors import (
+    CloakworkError,
+    ContentsError,
+    DeviceError,
+    ParamError,
+    SecretError,
+    TraceError,
+)
 
 
 def arrays(count: int) -> tuple[cw.Tensor, cw.Tensor]:
@@ -247,6 +255,84 @@ def test_a_copy_of_an_array_is_made_at_once() -> None:
         array[:] = 7
     # An operand that is already a tensor is copied when the batch runs the call.
     assert [one.tolist() for one in sums] == 5 * [[1, 2, 3, 4]] + [[8, 8, 8, 8]]
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "column": lambda a: a[:, 1],
+    "backwards": lambda a: a[::-1, ::2],
+    "transposed": lambda a: a.T,
+    "flat": lambda a: a.reshape(-1),
+    "of a view": lambda a: a.T[1:].T[0],
+}
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("read", [True, False])
+@pytest.mark.parametrize("name", VIEWS)
+def test_views_of_a_batch_share_memory_once_it_has_run(name: str, read: bool, few: bool) -> None:
+    start = np.arange(12.0).reshape(3, 4) if few else np.arange(9000.0).reshape(90, 100)
+    expected = start + 1
+    view_of_expected = VIEWS[name](expected)
+    with cw.batch():
+        a = cw.asarray(start) + 1
+        view = VIEWS[name](a)
+        other = VIEWS[name](view.reshape(1, -1)) if name == "flat" else view
+        if read:
+            view.tolist()
+        a += 10
+    expected += 10
+    assert np.array_equal(np.asarray(view), view_of_expected)
+    assert np.array_equal(np.asarray(a), expected)
+    view *= 2
+    view_of_expected *= 2
+    a[0] = 5
+    expected[0] = 5
+    for found, wanted in ((view, view_of_expected), (a, expected)):
+        assert np.array_equal(np.asarray(found), wanted)
+    assert np.shares_memory(np.asarray(other), np.asarray(a))
+
+
+def test_a_view_whose_base_is_gone_is_a_result_of_its_own() -> None:
+    with cw.batch():
+        column = (cw.zeros((100, 100)) + 1)[:, 3]
+    column += 1
+    assert column.tolist() == [2.0] * 100
+    with cw.batch():
+        base = cw.zeros((100, 100)) + 1
+        first, second = base[0], base.T[0]
+        del base
+    first += 1
+    assert second[0].item() == 2.0
+    assert second[1].item() == 1.0
+
+
+def test_views_of_a_failed_batch_say_why() -> None:
+    made: list[cw.Tensor] = []
+
+    def record() -> None:
+        good = cw.asarray([3.0, 4.0]) + 1
+        bad = cw.ops.take_along_axis(good, cw.asarray([5]), 0)
+        made.extend([good, good[1:], bad, bad.reshape(1, 1)])
+
+    with pytest.raises(CloakworkError), cw.batch():
+        record()
+    good, part, *views = made
+    part += 1
+    assert good.tolist() == [4.0, 6.0]
+    for view in views:
+        with pytest.raises(CloakworkError):
+            view.tolist()
+
+
+def test_a_part_of_a_traced_tensor_may_be_its_mask() -> None:
+    def written(x: cw.Tensor) -> cw.Tensor:
+        copy = x & True
+        copy[copy[::-1]] = False
+        return copy
+
+    x = cw.asarray([True, True, False])
+    assert written(x).tolist() == [True, False, False]
+    assert cw.trace(written, x).run(x).outputs[0].tolist() == [True, False, False]
 
 
 def test_threads_that_want_a_result_at_the_same_time_wait_for_one_run() -> None:

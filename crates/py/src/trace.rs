@@ -10,7 +10,7 @@ use crate::{device, on_device, tensor};
 use cloakwork_ir::Type;
 use cloakwork_process::Mutex;
 use cloakwork_trace::{
-    Deferred, Paused, Recording, Trace, TraceError, Traced, Waiting, active, begin_batch,
+    Deferred, Paused, Place, Recording, Trace, TraceError, Traced, Waiting, active, begin_batch,
     end_batch, is_active,
 };
 use pyo3::exceptions::PyException;
@@ -228,10 +228,9 @@ fn run_waiting(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
     let error = match run(py, &made, &waiting.inputs, batch) {
         Ok(results) => {
             on_device::keep(batch, made);
-            let slots = waiting.slots.into_iter();
-            slots
-                .zip(results)
-                .for_each(|(slot, result)| slot.set(result));
+            for (places, result) in waiting.places.iter().zip(&results) {
+                give(places, result)?;
+            }
             return Ok(());
         }
         Err(error) => error,
@@ -243,16 +242,27 @@ fn run_waiting(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
         false => Vec::new(),
     };
     let mut results = results.into_iter();
-    for slot in waiting.slots {
-        match results.next().flatten() {
-            Some(result) => slot.set(result),
-            None if is_kept(py, &error) => slot.fail(Box::new(error.clone_ref(py))),
-            None => slot.fail(Box::new(errors::trace(
-                "the run that was to compute this tensor was interrupted",
-            ))),
+    for places in waiting.places {
+        if let Some(result) = results.next().flatten() {
+            give(&places, &result)?;
+            continue;
+        }
+        for place in places {
+            place.fail(Box::new(match is_kept(py, &error) {
+                true => error.clone_ref(py),
+                false => errors::trace("the run that was to compute this tensor was interrupted"),
+            }));
         }
     }
     Err(error)
+}
+
+/// Gives an output of a batch's program to those who wait for it or for views of it.
+fn give(places: &[Place], result: &Inner) -> PyResult<()> {
+    for place in places {
+        place.set(result).map_err(errors::run)?;
+    }
+    Ok(())
 }
 
 /// Computes calls that are no program.

@@ -7,7 +7,7 @@ use crate::recording::State;
 use crate::{Tensor, Trace, TraceError, Traced};
 use cloakwork_ir::{Program, Symbol, Type, View};
 use cloakwork_process::Once;
-use cloakwork_run::eager;
+use cloakwork_run::{RunError, eager};
 use std::any::Any;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
@@ -51,12 +51,48 @@ impl Slot {
 #[derive(Default)]
 pub(crate) struct Pending {
     /// Results, while they are referenced.
-    pub results: Vec<(Weak<Slot>, Symbol)>,
+    pub results: Vec<Awaited>,
+    /// The row-major tensor of which the tensors of a storage are views, by storage.
+    pub wholes: HashMap<u32, Symbol>,
     /// Tensors that it reads, by storage and view.
     inputs: HashMap<(usize, View), (Traced, Tensor)>,
     named: Vec<Tensor>,
     /// Bytes of the operands that it has copied.
     pub copied_bytes: u64,
+}
+
+/// A result that somebody waits for.
+pub(crate) struct Awaited {
+    pub slot: Weak<Slot>,
+    pub symbol: Symbol,
+    pub storage: u32,
+    pub view: View,
+}
+
+/// Where an output of a batch's program goes.
+pub struct Place {
+    slot: Arc<Slot>,
+    /// The part of the output that it is; all of it without one.
+    view: Option<View>,
+}
+
+impl Place {
+    /// Gives the result, or its part of it.
+    ///
+    /// # Errors
+    /// The part lies outside: an internal error.
+    pub fn set(&self, result: &Tensor) -> Result<(), RunError> {
+        self.slot.set(match (&self.view, result) {
+            (Some(view), Tensor::Real(whole)) => Tensor::Real(whole.view_as(view.clone())?),
+            _ => result.clone(),
+        });
+        Ok(())
+    }
+
+    /// Says why there is no result.
+    pub fn fail(&self, reason: Box<dyn Any + Send + Sync>) {
+        self.slot.fail(reason);
+    }
 }
 
 /// What waited in a batch.
@@ -73,8 +109,8 @@ pub struct Steps {
     pub program: Program,
     /// Tensors for its inputs, which are called `in0`, `in1`, ...
     pub inputs: Vec<Tensor>,
-    /// Where its outputs go, in order.
-    pub slots: Vec<Arc<Slot>>,
+    /// Where its outputs go, in order: tensors that share memory are views of one output.
+    pub places: Vec<Vec<Place>>,
 }
 
 impl Trace {
@@ -140,8 +176,12 @@ impl Trace {
     pub(crate) fn awaited(&self, state: &mut State, mut traced: Traced) -> Traced {
         if self.is_batch() {
             let slot = Arc::new(Slot::default());
-            let awaited = (Arc::downgrade(&slot), traced.symbol);
-            state.pending.results.push(awaited);
+            state.pending.results.push(Awaited {
+                slot: Arc::downgrade(&slot),
+                symbol: traced.symbol,
+                storage: traced.storage,
+                view: traced.view.clone(),
+            });
             traced.slot = Some(slot);
         }
         traced
@@ -165,20 +205,43 @@ impl Trace {
             Some(calls) => return Some(Waiting::Calls(calls)),
             None => self.taken(),
         };
-        let pending = std::mem::take(&mut state.pending);
-        let mut slots = Vec::new();
-        for (slot, symbol) in pending.results {
-            if let Some(slot) = slot.upgrade() {
-                state.output(symbol, format!("out{}", slots.len()));
-                slots.push(slot);
-            }
+        let Pending {
+            results,
+            wholes,
+            named,
+            ..
+        } = std::mem::take(&mut state.pending);
+        let held = results.into_iter();
+        let held = held.filter_map(|result| Some((result.slot.upgrade()?, result)));
+        let held: Vec<(Arc<Slot>, Awaited)> = held.collect();
+        let mut sharing: HashMap<u32, usize> = HashMap::new();
+        for (_, result) in &held {
+            *sharing.entry(result.storage).or_default() += 1;
         }
-        let program = state.finished();
+        let mut places: Vec<Vec<Place>> = Vec::new();
+        let mut shared: HashMap<u32, usize> = HashMap::new();
+        for (slot, result) in held {
+            // On a device tensors are not written in place, so that none has to share.
+            let whole = wholes.get(&result.storage).copied();
+            let whole = whole.filter(|_| sharing[&result.storage] > 1 && !self.is_lazy());
+            let output = match whole.and_then(|_| shared.get(&result.storage)) {
+                Some(&output) => output,
+                None => {
+                    let symbol = whole.unwrap_or(result.symbol);
+                    state.output(symbol, format!("out{}", places.len()));
+                    shared.insert(result.storage, places.len());
+                    places.push(Vec::new());
+                    places.len() - 1
+                }
+            };
+            let view = whole.map(|_| result.view);
+            places[output].push(Place { slot, view });
+        }
         let steps = Steps {
-            program,
-            inputs: pending.named,
-            slots,
+            program: state.finished(),
+            inputs: named,
+            places,
         };
-        (!steps.slots.is_empty()).then(|| Waiting::Program(Box::new(steps)))
+        (!steps.places.is_empty()).then(|| Waiting::Program(Box::new(steps)))
     }
 }

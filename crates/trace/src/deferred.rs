@@ -3,7 +3,7 @@
 //! fusing them or dividing them between threads saves nothing. Once another call comes, they are
 //! steps of a program.
 
-use crate::batch::Slot;
+use crate::batch::{Awaited, Slot};
 use crate::call::{Given, push};
 use crate::recording::State;
 use crate::{Tensor, Trace, TraceError, Traced};
@@ -142,7 +142,13 @@ impl State {
         let mut results = Vec::with_capacity(calls.len());
         for call in calls {
             let result = self.record_call(trace, &call, &results)?;
-            self.pending.results.push((call.slot, result.symbol));
+            self.pending.wholes.insert(result.storage, result.symbol);
+            self.pending.results.push(Awaited {
+                slot: call.slot,
+                symbol: result.symbol,
+                storage: result.storage,
+                view: result.view.clone(),
+            });
             results.push(result);
         }
         Ok(())

@@ -32,7 +32,7 @@ mod recording;
 mod value;
 
 pub use active::{Paused, Recording, Within, active, begin_batch, end_batch, is_active};
-pub use batch::{Slot, Steps, Waiting};
+pub use batch::{Place, Slot, Steps, Waiting};
 pub use constants::held;
 pub use deferred::{Deferrable, Deferred};
 pub use error::TraceError;

@@ -165,6 +165,9 @@ impl Trace {
 
     pub(crate) fn fresh(self: &Arc<Self>, state: &mut State, symbol: Symbol, ty: Type) -> Traced {
         let storage = state.new_storage();
+        if self.batch {
+            state.pending.wholes.insert(storage, symbol);
+        }
         let view = View::contiguous(ty.shape);
         Traced {
             trace: Arc::clone(self),

@@ -101,7 +101,7 @@ fn a_batch_waits_with_its_inputs_and_forgets_what_nobody_holds() {
     let Some(Waiting::Program(waiting)) = batch.waiting() else {
         panic!("no program waits");
     };
-    assert_eq!((waiting.inputs.len(), waiting.slots.len()), (1, 1));
+    assert_eq!((waiting.inputs.len(), waiting.places.len()), (1, 1));
     assert!(batch.waiting().is_none());
     drop(kept);
     assert!(end_batch().is_some() && !is_active());

@@ -280,7 +280,7 @@ fn scattered(py: Python<'_>, tensor: &Inner, indices: &Inner, value: Inner) -> P
 fn blended(py: Python<'_>, tensor: &Inner, mask: &Inner, value: Inner) -> PyResult<bool> {
     let mut dims = Sizes::from_slice(mask.view().shape.dims());
     dims.resize(tensor.view().rank(), 1);
-    let condition = reshaped(py, mask, &dims)?;
+    let condition = apart(py, reshaped(py, mask, &dims)?, tensor)?;
     let value = apart(py, value, tensor)?;
     let operands = [value, tensor.clone(), condition, tensor.clone()];
     let values = operands.map(Value::Tensor).into();
