@@ -29,6 +29,8 @@ from scripts.dev.toolchain import find_tool, require_all, require_rust
 Args = Sequence[str]
 _PYTHON_SOURCES = ("dev.py", "scripts", "python", "tests", "benches", "examples")
 _HOW_TO_CALL = "`python3 dev.py shell` or `. .venv/bin/activate` makes `cloakwork` a command"
+# Tests of large parameters take some gigabytes each.
+_TEST_PROCESSES = 4
 _CLANG_SOURCES = ("*.cc", "*.h", "*.cu", "*.cuh")
 
 
@@ -55,7 +57,10 @@ def test(args: Args) -> int:
     rust = ["test", "--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
     call_or_fail([cargo, *rust], environment())
     say("Python's tests")
-    return call([PYTHON, "-m", "pytest", "tests", "-q"], environment())
+    processes = min(len(os.sched_getaffinity(0)), _TEST_PROCESSES)
+    # Tests of a file have fixtures in common, and an order.
+    spread = ["-n", str(processes), "--dist", "loadfile"]
+    return call([PYTHON, "-m", "pytest", "tests", "-q", *spread], environment())
 
 
 def setup(args: Args) -> int:
