@@ -83,6 +83,7 @@ def _medians(works: list[Callable[[Iterable[object]], None]]) -> list[float]:
     """Median nanoseconds of CPU time of each statement, taken in turns."""
     counts = []
     for work in works:
+        _cpu(work, 1)  # a first call may take a thousand times as long
         count = 1
         while (took := _cpu(work, count)) < LEAST_NS and count < 1 << 20:
             count = max(count * 2, min(count * 16, int(count * LEAST_NS / max(took, 1))))

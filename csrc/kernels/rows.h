@@ -140,7 +140,11 @@ CW_INLINE void ForEachBlockOf(u64 size, Rows<operands>& rows, u64 begin, u64 end
   for (u64 left = end - begin; left != 0;) {
     const u64 stop = position + Min(rows.length - position, left);
     left -= stop - position;
-    for (; position < stop; position += size) body(position, Min(size, stop - position));
+    while (position < stop) {
+      const u64 count = Min(size, stop - position);
+      body(position, count);
+      position += count;  // never beyond stop: size may be the largest number
+    }
     position = 0;
     if (left != 0) rows.Next();
   }

@@ -19,8 +19,11 @@ from typing import TYPE_CHECKING
 
 from cloakwork._core import __version__ as __version__
 from cloakwork.lazy import lazily
+from cloakwork.methods import attach as _attach
 
 if TYPE_CHECKING:
     from cloakwork.namespace import *  # noqa: F403 (the names are listed there)
 else:
     __getattr__, __dir__ = lazily(__name__)
+
+_attach()

@@ -42,6 +42,7 @@ __all__ = [
     "release_cached",
     "select_backend",
     "set_threads",
+    "set_thresholds",
     "thresholds",
 ]
 
@@ -105,9 +106,9 @@ class MemoryStats:
 class Thresholds:
     """Sizes from which calls change their strategy; docs/tensor.md says how they were measured."""
 
-    release_elements: int = 32_768
+    release_elements: int
     """Python's lock is released: reacquiring it costs less than other threads would lose."""
-    parallel_elements: int = 60_000
+    parallel_elements: int
     """Element-wise work is split over threads: waking one takes about 4 us."""
     stream_bytes: int = 16 << 20
     """A result bypasses the caches, because it is larger than they are."""
@@ -119,7 +120,35 @@ class Thresholds:
 
 def thresholds() -> Thresholds:
     """Sizes from which calls change their strategy."""
-    return Thresholds()
+    return Thresholds(*_core.thresholds())
+
+
+def set_thresholds(
+    *, release_elements: int | None = None, parallel_elements: int | None = None
+) -> Thresholds:
+    """Set sizes for this process, and return those before. Results do not depend on them.
+
+    release_elements    from 0 to 2^62; by default as it is
+    parallel_elements   the same; rounded down to an even number, at least 2. Other work than
+                        element-wise counts as an element a nanosecond.
+
+    >>> from cloakwork import backend
+    >>> before = backend.set_thresholds(parallel_elements=1_000_000)
+    >>> backend.thresholds().parallel_elements, before.parallel_elements
+    (1000000, 60000)
+    >>> _ = backend.set_thresholds(parallel_elements=before.parallel_elements)
+    """
+    before = thresholds()
+    wanted = {"release_elements": release_elements, "parallel_elements": parallel_elements}
+    for name, value in wanted.items():
+        known = isinstance(value, int) and not isinstance(value, bool)
+        if value is not None and not (known and 0 <= value <= 1 << 62):
+            raise ParamError(name, repr(value), "an integer from 0 to 2^62")
+    _core.set_thresholds(
+        before.release_elements if release_elements is None else release_elements,
+        before.parallel_elements if parallel_elements is None else parallel_elements,
+    )
+    return before
 
 
 def detect_devices() -> DeviceInfo:

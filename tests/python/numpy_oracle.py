@@ -4,6 +4,8 @@ from typing import Any
 
 import cloakwork as cw
 import numpy as np
+import pytest
+from cloakwork.errors import CloakworkError
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
@@ -67,6 +69,29 @@ def same(actual: cw.Tensor, expected: Any, rtol: float = 0.0) -> None:
         np.testing.assert_allclose(np.asarray(actual), expected, rtol=rtol, atol=rtol)
     else:
         np.testing.assert_array_equal(np.asarray(actual), expected)
+
+
+def both(name: str, *args: Any, rtol: float = 0.0, **options: Any) -> None:
+    """Assert that a function of ours and of NumPy agree: on the results, or on refusing the call.
+
+    A refusal of ours is one of Cloakwork's errors, or of Python about the kind of an argument.
+    """
+    ours, theirs = cw, np
+    for part in name.split("."):
+        ours, theirs = getattr(ours, part), getattr(theirs, part)
+    try:
+        expected = theirs(*args, **options)
+    except (ValueError, TypeError, IndexError):
+        with pytest.raises((CloakworkError, TypeError)):
+            ours(*args, **options)
+        return
+    actual = ours(*args, **options)
+    if isinstance(expected, tuple | list):
+        assert isinstance(actual, type(expected))
+        for mine, other in zip(actual, expected, strict=True):
+            same(mine, other, rtol)
+    else:
+        same(actual, expected, rtol)
 
 
 def axes_of(array: Array) -> st.SearchStrategy[Any]:

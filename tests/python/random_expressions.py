@@ -61,13 +61,17 @@ def drawn(seed: int) -> tuple[Expression, list[Array], list[str]]:
     large = _LARGE if seed % _LARGE_EVERY == 0 else 0
     expression = Expression(seed, random_steps.inputs(rng, large))
     tensors = expression.tensors()
+    # As batches and programs have them, whose inputs are row-major.
+    others = [cw.asarray(np.array(array, order="C")) for array in expression.inputs]
     values = [*expression.inputs]
     wrong = []
     for _ in range(int(rng.integers(1, 13))):
-        row_major = [np.asarray(tensor).flags.c_contiguous for tensor in tensors]
+        pairs = [map(np.asarray, pair) for pair in zip(tensors, others, strict=True)]
+        row_major = [all(one.flags.c_contiguous for one in pair) for pair in pairs]
         step = random_steps.step(rng, values, row_major)
         result = step.function(cw, *(tensors[place] for place in step.operands))
         tensors.append(result)
+        others.append(step.function(cw, *(others[place] for place in step.operands)))
         values.append(np.asarray(result).copy())
         expression.steps.append(step)
         with np.errstate(all="ignore"):

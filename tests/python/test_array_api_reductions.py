@@ -36,10 +36,7 @@ def test_reductions_with_a_value_for_nothing(name: str, data: st.DataObject, arr
 
 
 def refuses(name: str, array: Array, axis: Any, keepdims: bool) -> None:
-    """Assert that an empty choice is refused; if it has no result, NumPy raises too."""
-    if np.any(array, axis=axis).size == 0:
-        assert getattr(cw, name)(cw.asarray(array), axis=axis, keepdims=keepdims).size == 0
-        return
+    """Assert that an empty choice is refused, also where the result would have no elements."""
     with pytest.raises(ValueError, match="expected"):
         getattr(cw, name)(cw.asarray(array), axis=axis, keepdims=keepdims)
 

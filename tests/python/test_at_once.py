@@ -196,6 +196,24 @@ def test_assignments_with_an_operator_are_numpys(dtype: str) -> None:
         same(ours, theirs)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_squares_are_numpys(dtype: str) -> None:
+    array = np.array([0, 1, 3, 200, 0.3, -0.0]).astype(dtype)
+    tensor = cw.asarray(array)
+    for exponent in (2, 2.0):
+        if dtype == "bool" or (isinstance(exponent, float) and array.dtype.kind in "iu"):
+            assert (tensor**exponent).tolist() == [float(x) ** 2 for x in array.tolist()]
+            continue
+        expected = array**exponent
+        program = cw.trace(lambda x, e=exponent: x**e, tensor)
+        for found in (tensor**exponent, program.run(tensor).outputs[0]):
+            if array.dtype.kind == "c":  # NumPy's sign of zero depends on the place in the array
+                assert found.tolist() == expected.tolist()
+            else:
+                same(found, expected)
+    assert (cw.asarray([3], "bn254.fr") ** 2).tolist() == [9]
+
+
 def test_what_must_not_be_written_is_not_assigned_to() -> None:
     shared = np.zeros(2)
     shared.flags.writeable = False

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import FrozenInstanceError, asdict
+from dataclasses import FrozenInstanceError, asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -341,7 +341,32 @@ def test_thresholds_are_those_of_the_engine() -> None:
     assert own.parallel_elements == 2 * constant("crates/plan/src/graph/mod.rs", "SPLIT_NS")
     assert own.stream_bytes == constant("crates/ops/src/elementwise/mod.rs", "STREAM_BYTES")
     assert own.huge_page_bytes == constant("crates/run/src/memory/pages.rs", "HUGE_PAGE_BYTES")
-    assert own.alignment_bytes == constant("crates/run/src/memory/block.rs", "LINE_BYTES")
+    assert own.alignment_bytes == constant("crates/run/src/memory/cache.rs", "LINE_BYTES")
     tensors = [cw.zeros(n, "uint8") for n in (1, 3, 1000, 10**6)] + [cw.asarray([1]) + 1]
     assert all(np.asarray(t).ctypes.data % own.alignment_bytes == 0 for t in tensors)
     assert _core.memory_stats()["live_bytes"] > 0
+
+
+def test_thresholds_decide_how_many_threads_share_a_call_and_nothing_else() -> None:
+    tensor = cw.asarray(np.linspace(0.0, 1.0, 10_000))
+    before = backend.thresholds()
+    cw.set_threads(2)
+    try:
+        few = tensor * 3.0
+        assert "1 thread" in backend.explain_last_dispatch()
+        assert backend.set_thresholds(release_elements=0, parallel_elements=1000) == before
+        assert backend.thresholds() == replace(before, release_elements=0, parallel_elements=1000)
+        assert (tensor * 3.0).tolist() == few.tolist()
+        assert "2 threads" in backend.explain_last_dispatch()
+        backend.set_thresholds(parallel_elements=1)
+        assert backend.thresholds().parallel_elements == 2
+        assert backend.thresholds().release_elements == 0
+        for wrong in (-1, 1.5, True, 2**63, "many"):
+            with pytest.raises(ParamError, match="parallel_elements"):
+                backend.set_thresholds(parallel_elements=wrong)  # type: ignore[arg-type]
+    finally:
+        cw.set_threads(None)
+        backend.set_thresholds(
+            release_elements=before.release_elements, parallel_elements=before.parallel_elements
+        )
+    assert backend.thresholds() == before

@@ -123,7 +123,7 @@ def test_what_does_not_depend_on_a_call_that_fails_has_its_results() -> None:
 
 
 def test_an_interrupted_batch_leaves_nothing_behind() -> None:
-    a, b = arrays(5)
+    a, b = arrays(5000)  # fewer elements do not wait
     made: list[cw.Tensor] = []
 
     def abandon() -> None:
@@ -136,6 +136,25 @@ def test_an_interrupted_batch_leaves_nothing_behind() -> None:
     with pytest.raises(TraceError):
         float(made[0][0])
     assert np.array_equal(np.asarray(a + b), np.asarray(a) + np.asarray(b))
+
+
+def test_calls_on_few_elements_are_computed_in_order_with_those_that_wait() -> None:
+    small, _ = arrays(4)
+    large = cw.zeros(5000)
+    with cw.batch():
+        first = small + 1.0  # nothing waits yet
+        small += 1.0
+        second = small * 2.0
+        wide = large + small[0]
+        third = small - 1.0
+        small *= 3.0
+        fourth = second + small
+    start = np.asarray(arrays(4)[0])
+    assert first.tolist() == (start + 1).tolist()
+    assert second.tolist() == ((start + 1) * 2).tolist()
+    assert wide[7].item() == start[0] + 1
+    assert third.tolist() == ((start + 1) - 1).tolist()
+    assert fourth.tolist() == ((start + 1) * 2 + (start + 1) * 3).tolist()
 
 
 def test_wrong_calls_and_secrets_are_refused_at_the_call() -> None:

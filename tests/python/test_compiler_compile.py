@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +208,26 @@ def test_scales_that_cannot_be_precise_enough_are_not_tried(
     with pytest.raises(ParamError, match=r"accept a larger error"):
         fhe.compile(graph, sample_of(graph, 8), precision=1e-15)
     assert len(seen) == 1
+
+
+def test_a_slow_machine_tries_as_many_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fewer would state a larger error, and refuse models that a fast machine accepts."""
+    graph, counts = perceptron((8, 4, 2)), []
+
+    def counted(*given: Any) -> Any:
+        program, trial = trials.tried(*given)
+        counts.append(trial.count)
+        return program, trial
+
+    monkeypatch.setattr(compiling, "tried", counted)
+    fhe.compile(graph, sample_of(graph, 24), **SMALL)
+    fast = counts.copy()
+    # Each look at the clock is a minute after the last one.
+    clock = count(step=60.0)
+    monkeypatch.setattr(trials, "perf_counter", lambda: next(clock))
+    fhe.compile(graph, sample_of(graph, 24), **SMALL)
+    assert counts == 2 * fast
+    assert fast[0] > 1
 
 
 def test_a_model_that_the_machine_has_no_memory_for_is_refused_before_it_runs(

@@ -8,10 +8,9 @@ from typing import Any
 import cloakwork as cw
 import numpy as np
 import pytest
-from cloakwork import zk
+from cloakwork import methods, zk
 from cloakwork.array_api import protocols
 from cloakwork.errors import ParamError, TraceError
-from cloakwork.tensors import methods
 
 Function = Callable[..., Any]
 

@@ -9,7 +9,7 @@ import pytest
 from cloakwork.errors import DTypeError, ParamError, TraceError
 from numpy.typing import NDArray
 
-from .numpy_oracle import same
+from .numpy_oracle import both, same
 
 RNG = np.random.default_rng(8)
 SHAPES = [(1,), (6,), (3, 4), (2, 3, 5)]
@@ -89,6 +89,67 @@ def test_reductions_leave_out_nan(name: str) -> None:
         same(getattr(cw, name)(z), getattr(np, name)(z), 1e-12)
 
 
+def quiet(name: str, *args: Any, **options: Any) -> Any:
+    """What NumPy gives, without its warnings of lines of NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return getattr(np, name)(*args, **options)
+
+
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "midpoint"])
+def test_quantiles_leave_out_nan(method: Any) -> None:
+    for x, axis in cases("int16", "float32", "float64", holes=True):
+        for q in (0.0, 0.3, 0.5, 1.0, [0.1, 0.9], [[0.25], [0.77]]):
+            for keepdims in (False, True):
+                options = {"method": method, "keepdims": keepdims}
+                found = cw.nanquantile(x, q, axis, **options)
+                # NumPy's shapes and dtypes of several quantiles depend on which lines are NaN.
+                like = cw.quantile(x, q, axis, **options)
+                assert (found.shape, found.dtype) == (like.shape, like.dtype)
+                if np.ndim(q) < 2:
+                    expected = quiet("nanquantile", x, q, axis, **options)
+                    np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-5)
+        same(cw.nanpercentile(x, 40, axis), quiet("nanpercentile", x, 40, axis), 1e-5)
+        same(cw.nanmedian(x, axis, keepdims=True), quiet("nanmedian", x, axis, keepdims=True), 1e-5)
+
+
+def test_medians_of_no_numbers_are_nan() -> None:
+    for x in ([], [[]], np.zeros((0, 3)), [np.nan], [[np.nan, 1.0], [np.nan, 3.0]]):
+        for axis in (None, 0, -1):
+            same(cw.nanmedian(x, axis), quiet("nanmedian", x, axis))
+            same(cw.nanquantile(x, 0.2, axis), quiet("nanquantile", x, 0.2, axis))
+    assert cw.nanquantile(np.zeros((0, 3)), [0.2, 0.3], 0).shape == (2, 3)
+    inf = np.inf
+    for x in ([inf, inf, np.nan], [-inf, inf], [1.0, inf]):
+        same(cw.nanmedian(x), quiet("nanmedian", x))
+    for q in (2, -1, [0.5, 1.5]):
+        with pytest.raises(ParamError, match="q: got"):
+            cw.nanquantile([1.0], q)
+
+
+@pytest.mark.parametrize("name", ["nanprod", "nancumsum", "nancumprod"])
+def test_products_and_cumulative_sums_leave_out_nan(name: str) -> None:
+    for x, axis in cases("int32", "float32", "float64", "bool", holes=True):
+        if not isinstance(axis, tuple) or name == "nanprod":
+            same(getattr(cw, name)(x, axis), quiet(name, x, axis), 1e-4)
+            same(getattr(cw, name)(x, axis, "f64"), quiet(name, x, axis, "float64"), 1e-12)
+    z = np.asarray([1 + 2j, np.nan, 3 - 1j])
+    same(getattr(cw, name)(z), getattr(np, name)(z), 1e-12)
+
+
+@pytest.mark.parametrize("name", ["nanargmax", "nanargmin"])
+def test_places_of_extremes_leave_out_nan(name: str) -> None:
+    for x, axis in cases("int32", "float32", "float64", "bool", holes=True):
+        if not isinstance(axis, tuple):
+            both(name, x, axis=axis)
+            both(name, x, axis=axis, keepdims=True)
+    for x in ([np.nan], [[np.nan, 1.0], [np.nan, 2.0]], [], np.zeros((0, 3)), [np.nan, np.inf]):
+        for axis in (None, 0, 1, -1, 2):
+            both(name, x, axis=axis)
+    with pytest.raises(ParamError, match="x: got NaN alone"):
+        getattr(cw, name)([np.nan])
+
+
 def test_special_numbers_are_replaced_and_found() -> None:
     for dtype in ("float32", "float64"):
         x = np.asarray([np.nan, np.inf, -np.inf, -0.0, 3], dtype)
@@ -100,6 +161,8 @@ def test_special_numbers_are_replaced_and_found() -> None:
             expected = np.isclose(x, x[:, None], equal_nan=equal)
             same(cw.isclose(x, x[:, None], equal_nan=equal), expected)
             assert cw.array_equal(x, x, equal_nan=equal) == np.array_equal(x, x, equal_nan=equal)
+            for other in (x, x[:2], [x, x], x[None, :, None]):
+                assert cw.array_equiv(x[:3], other) == np.array_equiv(x[:3], other)
             assert cw.allclose(x, x, equal_nan=equal) == np.allclose(x, x, equal_nan=equal)
     same(cw.isclose([1, 2], np.asarray([2, 2], "uint8")), np.isclose([1, 2], [2, 2]))
     assert not cw.array_equal([1], [1, 2])
@@ -169,8 +232,10 @@ def test_wrong_arguments_are_refused() -> None:
 
 def test_traces_record_medians_and_refuse_what_numpy_computes() -> None:
     x = cw.asarray([3.0, 1.0, 2.0, 8.0])
-    program = cw.trace(lambda a: cw.median(a) + cw.quantile(a, 0.3) + cw.nanvar(a), x)
-    expected = np.median(x) + np.quantile(x, 0.3) + np.var(x)
+    program = cw.trace(
+        lambda a: cw.median(a) + cw.quantile(a, 0.3) + cw.nanvar(a) + cw.nanmedian(a), x
+    )
+    expected = np.median(x) + np.quantile(x, 0.3) + np.var(x) + np.median(x)
     assert float(program.run({"a": x})["out0"]) == pytest.approx(expected)
     for refused in (cw.unique, cw.allclose, lambda a, *_: cw.interp(a, [0.0], [1.0])):
         with pytest.raises(TraceError):

@@ -118,9 +118,9 @@ def test_kinds_of_elements_that_are_none_are_refused(values: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ["i65", "", "complex256", "float128"])
 def test_unknown_dtypes_are_refused_with_those_that_exist(dtype: str) -> None:
-    with pytest.raises(ParamError, match="i8, i16, i32, i64"):
+    with pytest.raises(ParamError, match="int8, int16, int32, int64"):
         cw.asarray([1], dtype)
-    with pytest.raises(ParamError, match="i8, i16, i32, i64"):
+    with pytest.raises(ParamError, match="int8, int16, int32, int64"):
         cw.empty(3, dtype)
 
 

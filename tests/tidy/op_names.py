@@ -21,6 +21,7 @@ SPELLS = {
     "crates/py/src/buffer.rs": "a parameter of Python's",
     "crates/py/src/dlpack/import.rs": "a parameter of Python's",
     "crates/py/src/numbers.rs": "operators of Python's, each a prepared call",
+    "crates/py/src/shortcuts.rs": "functions of the namespace, some of which are ops",
     "crates/py/src/tensor.rs": "parameters and methods of Python's",
     "crates/run/src/report/inspect.rs": "how a step runs, in words",
     "crates/verify/src/call.rs": "unwritten memory, in words",

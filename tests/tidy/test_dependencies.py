@@ -118,3 +118,26 @@ def test_a_version_that_need_not_be_skipped_is_told() -> None:
     assert findings(metadata(("own@1.0", "crate@1.0", None)), rules) == [
         "crate@1.0: deny.toml skips it, and there is no second version of it"
     ]
+
+
+def features(*scope: str) -> dict[str, set[str]]:
+    """The sets of features with which a build of these packages compiles each crate."""
+    cargo = find_tool("cargo")
+    assert cargo is not None
+    form = ["--edges", "normal,build,dev", "--prefix", "none", "--format", "{p}|{f}"]
+    command = [cargo, "tree", "--offline", "--locked", *scope, *form]
+    lines = subprocess.run(command, cwd=tree.ROOT, capture_output=True, text=True, check=True)
+    found: dict[str, set[str]] = {}
+    for line in lines.stdout.splitlines():
+        crate, _, own = line.removesuffix(" (*)").partition("|")
+        found.setdefault(crate.split(" (")[0], set()).add(own)
+    return found
+
+
+@pytest.mark.skipif(find_tool("cargo") is None, reason="no cargo")
+@pytest.mark.parametrize("package", ["cloakwork-py", "cloakwork-testing"])
+def test_what_is_built_alone_has_the_features_of_the_whole(package: str) -> None:
+    """Otherwise it would be compiled again for each build, with all that needs it."""
+    whole = features("--workspace")
+    for crate, own in features("--package", package).items():
+        assert own <= whole[crate], f"{crate}: declare its features in crates/process/Cargo.toml"

@@ -8,7 +8,7 @@ from tidy import tree
 from tidy.imports import cycle, folder_graph, imported, module_graph
 
 PUBLIC = {"backend", "errors", "fft", "heal", "ops"}
-OF_THE_PACKAGE = {"__init__", "files", "lazy", "namespace", "once"}
+OF_THE_PACKAGE = {"__init__", "files", "lazy", "methods", "namespace", "once"}
 
 
 def modules() -> dict[str, str]:

@@ -402,6 +402,38 @@ impl View {
         })
     }
 
+    /// [`View::slice`] of an index or some steps of the first axis and all of the others, in a
+    /// fraction of the time; `None` where that has to refuse it.
+    #[must_use]
+    #[inline]
+    pub fn part_of_first(&self, entry: Take) -> Option<Self> {
+        let (sizes, steps) = (self.shape.dims(), self.strides.as_slice());
+        let (&size, &stride) = (sizes.first()?, steps.first()?);
+        let mut part = match entry {
+            Take::Index(place) if place < size => Self {
+                shape: Shape::of_part(SmallVec::from_slice(&sizes[1..])),
+                strides: SmallVec::from_slice(&steps[1..]),
+                offset: self.offset + stride * place as i64,
+            },
+            Take::Steps { start, count, step } if steps_fit(start, count, step, size) => {
+                let mut dims = SmallVec::<[u64; 4]>::from_slice(sizes);
+                let mut strides = Strides::from_slice(steps);
+                dims[0] = count;
+                strides[0] = if count > 1 { stride * step } else { stride };
+                Self {
+                    shape: Shape::of_part(dims),
+                    strides,
+                    offset: self.offset + stride * start as i64,
+                }
+            }
+            _ => return None,
+        };
+        if part.shape.dims().contains(&0) {
+            part.offset = self.offset;
+        }
+        Some(part)
+    }
+
     /// The same elements in row-major order under another shape, if strides can say it.
     ///
     /// `None` means that only a copy can.

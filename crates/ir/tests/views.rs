@@ -191,3 +191,36 @@ fn broadcasting_reads_a_single_element_everywhere() {
     );
     assert_eq!(column.broadcast_to(&shape(&[3, 2])), None);
 }
+
+#[test]
+fn a_part_of_the_first_axis_is_the_slice_of_it() {
+    let mut numbers = Numbers(5);
+    let mut parts = 0;
+    for _ in 0..20_000 {
+        let base = any_base(&mut numbers);
+        let view = any_view(&mut numbers, &base);
+        let start = numbers.below(6);
+        let entry = match numbers.below(2) {
+            0 => Take::Index(start),
+            _ => Take::Steps {
+                start,
+                count: numbers.below(4),
+                step: numbers.below(5) as i64 - 2,
+            },
+        };
+        let Some((_, rest)) = view.shape.dims().split_first() else {
+            assert!(view.part_of_first(entry).is_none());
+            continue;
+        };
+        let whole = rest.iter().map(|&count| Take::Steps {
+            start: 0,
+            count,
+            step: 1,
+        });
+        let entries: Vec<Take> = std::iter::once(entry).chain(whole).collect();
+        let part = view.part_of_first(entry);
+        parts += usize::from(part.is_some());
+        assert_eq!(part, view.slice(&entries).ok(), "{view:?} {entry:?}");
+    }
+    assert!(parts > 1000, "{parts}");
+}

@@ -8,19 +8,16 @@ use crate::{device, errors};
 use cloakwork_ir::DType;
 use cloakwork_ops::promotion::{Operand as Promoted, common};
 use cloakwork_process::Once;
-use cloakwork_run::eager::Ready;
-use cloakwork_trace::{Deferrable, Deferred, is_active};
+use cloakwork_run::eager::{CallList, Listed, Ready};
+use cloakwork_trace::is_active;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString, PyTuple, PyType};
 use rustc_hash::FxHashMap;
 
-/// The operations so far, and whether each is an operand of another.
+/// The operations so far.
 #[derive(Default)]
-struct Operations {
-    calls: Deferred,
-    taken: Vec<bool>,
-}
+struct Operations(CallList);
 
 /// An argument of an operation.
 enum Argument<'a, 'py> {
@@ -51,15 +48,11 @@ pub fn execute_elementwise(
             return Ok(None);
         }
     }
-    let Operations { calls, taken } = made;
+    let Operations(calls) = made;
     let isa = device::isa(py)?;
-    let results = called(py, Some(calls.weight_ns()), false, |_| {
-        let mut results = Vec::new();
-        let found = |_, made| results.push(Tensor::from(Inner::Real(made)));
-        calls.compute(isa, |index| !taken[index], found)?;
-        Ok(results)
-    })?;
-    results.map(Some).map_err(errors::eager)
+    let results = called(py, Some(calls.weight_ns()), false, |_| calls.compute(isa))?;
+    let results = results.map_err(errors::eager)?.into_iter();
+    Ok(Some(results.map(|made| Inner::Real(made).into()).collect()))
 }
 
 impl Operations {
@@ -102,26 +95,18 @@ impl Operations {
             (Promoted::Number(_), None) => return None,
         };
         let dtype = rule.takes.computes_in(given);
-        let index = match b {
-            Argument::Absent => self.calls.call(ready, dtype, &[a.operand(dtype)?]),
-            b => self
-                .calls
-                .call(ready, dtype, &[a.operand(dtype)?, b.operand(dtype)?]),
+        let second = match b {
+            Argument::Absent => None,
+            b => Some(b.operand(dtype)?),
         };
-        index?;
-        self.taken.push(false);
-        for argument in [a, b] {
-            if let Argument::Slot(earlier) = argument {
-                *self.taken.get_mut(*earlier as usize)? = true;
-            }
-        }
-        Some(())
+        let operands = (a.operand(dtype)?, second);
+        self.0.call(ready, dtype, operands).map(|_| ())
     }
 
     fn promoted(&self, argument: &Argument<'_, '_>) -> Option<Promoted> {
         Some(match argument {
             Argument::Absent => return None,
-            Argument::Slot(earlier) => Promoted::Tensor(self.calls.dtype(*earlier)?),
+            Argument::Slot(earlier) => Promoted::Tensor(self.0.dtype(*earlier)?),
             Argument::Tensor(tensor) => Promoted::Tensor(tensor.inner().dtype()),
             Argument::Number(number) => Promoted::Number(number.weak()),
         })
@@ -140,16 +125,18 @@ impl<'a, 'py> Argument<'a, 'py> {
         Ok(Number::of(object).map(Self::Number))
     }
 
-    /// The operand of a call; `None` where the dtype does not hold the number.
-    fn operand(&self, dtype: DType) -> Option<Deferrable<'_>> {
+    /// The operand of a call; `None` for one that no list has.
+    fn operand(&self, dtype: DType) -> Option<Listed> {
         Some(match self {
-            Self::Absent => return None,
-            Self::Slot(earlier) => Deferrable::Earlier(*earlier),
-            Self::Tensor(tensor) => Deferrable::Tensor(tensor.inner()),
+            Self::Slot(earlier) => Listed::Earlier(*earlier),
+            Self::Tensor(tensor) => match tensor.inner() {
+                Inner::Real(real) => Listed::Tensor(real.clone()),
+                Inner::Traced(_) | Inner::Away(_) => return None,
+            },
             Self::Number(number) if dtype.is_number() => {
-                Deferrable::Element(number.element(dtype).ok()?)
+                Listed::Element(number.element(dtype).ok()?)
             }
-            Self::Number(_) => return None,
+            Self::Number(_) | Self::Absent => return None,
         })
     }
 }
@@ -158,7 +145,12 @@ impl<'a, 'py> Argument<'a, 'py> {
 fn by_name(name: &str) -> Option<&'static Ready> {
     static BY_NAME: Once<FxHashMap<&'static str, &'static Ready>> = Once::new();
     BY_NAME
-        .get_or_init(|| TABLE.iter().copied().collect())
+        .get_or_init(|| {
+            TABLE
+                .iter()
+                .map(|&(name, ready, _)| (name, ready))
+                .collect()
+        })
         .get(name)
         .copied()
 }

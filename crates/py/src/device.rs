@@ -1,6 +1,6 @@
 //! Which devices there are, how many threads and which instructions to use.
 
-use crate::{drivers, errors, on_device};
+use crate::{drivers, errors, guard, on_device};
 use cloakwork_devices::Drivers;
 use cloakwork_ir::Device;
 use cloakwork_kernels::{Isa, choose_isa};
@@ -257,8 +257,16 @@ fn backend() -> PyResult<Option<Isa>> {
     })
 }
 
-/// Adds the context variable of `select_backend`.
+/// Adds what is set and told of calls on the host, and the context variable of `select_backend`.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(available_isas, module)?)?;
+    module.add_function(wrap_pyfunction!(get_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(last_dispatch, module)?)?;
+    module.add_function(wrap_pyfunction!(memory_stats, module)?)?;
+    module.add_function(wrap_pyfunction!(release_cached, module)?)?;
+    module.add_function(wrap_pyfunction!(set_threads, module)?)?;
+    module.add_function(wrap_pyfunction!(set_thresholds, module)?)?;
+    module.add_function(wrap_pyfunction!(thresholds, module)?)?;
     let py = module.py();
     let default = PyDict::new(py);
     default.set_item("default", py.None())?;
@@ -298,6 +306,20 @@ pub fn set_threads(count: Option<Count>) -> PyResult<()> {
 #[pyfunction]
 pub fn get_threads() -> PyResult<usize> {
     threads(None)
+}
+
+/// The weights from which calls release Python's lock, and from which they are divided between
+/// threads: nanoseconds on one core, or elements of element-wise calls.
+#[pyfunction]
+pub fn thresholds() -> (u64, u64) {
+    (guard::release_ns(), 2 * cloakwork_run::split_ns())
+}
+
+/// Sets both.
+#[pyfunction]
+pub fn set_thresholds(release: u64, parallel: u64) {
+    guard::set_release_ns(release);
+    cloakwork_run::set_split_ns(parallel / 2);
 }
 
 /// Bytes of tensors and arenas: in use, at most so far, kept for reuse.

@@ -34,11 +34,15 @@ pub fn object(py: Python<'_>, dtype: DType) -> PyResult<Py<PyDType>> {
 pub fn from_object(value: &Bound<'_, PyAny>) -> PyResult<DType> {
     refuse_ambiguous(value)?;
     read(value).ok_or_else(|| {
-        let names: Vec<&str> = ALL_DTYPES.iter().map(|d| d.name()).collect();
+        let names: Vec<&str> = NUMBER_DTYPES.iter().map(|d| d.long_name()).collect();
+        let mut names = names.join(", ") + ", or a field or curve such as bn254.fr";
         let got = value
             .repr()
             .map_or_else(|_| "something else".to_owned(), |text| text.to_string());
-        crate::errors::dtype(&got, &names.join(", "))
+        if got.contains("float16") || got.contains("half") {
+            names += "; there are no floats of 16 bits: convert them to float32 before";
+        }
+        crate::errors::dtype(&got, &names)
     })
 }
 

@@ -4,7 +4,7 @@ use crate::guard::{called, unlocked};
 use crate::index::sized;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, dtype, errors, on_device, op, trace};
-use cloakwork_ir::{Shape, Type};
+use cloakwork_ir::{DType, Shape, Type};
 use cloakwork_ops::{OpDef, named};
 use cloakwork_run::OnDevice;
 use cloakwork_run::eager::{self, Call, EagerArg};
@@ -102,21 +102,23 @@ pub fn filled(py: Python<'_>, shape: &Bound<'_, PyAny>, value: &Tensor) -> PyRes
     eval(py, &named::COPY, values).map(Tensor::from)
 }
 
-/// An uninitialized tensor, to be written before it is read; elements of
-/// fields and points zeros, as not all bits are elements; in a traced program it is `empty`.
+/// An uninitialized tensor, to be written before it is read.
 #[pyfunction]
 pub fn unwritten(py: Python<'_>, shape: Vec<u64>, dtype: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let dtype = dtype::from_object(dtype)?;
-    let shape = Shape::new(&shape).map_err(|error| errors::shape(&error))?;
-    if !is_active() {
-        let tensor = if dtype.is_number() {
-            eager::Tensor::uninit(dtype, shape)
-        } else {
-            eager::Tensor::zeros(&Type::new(dtype, shape))
-        };
-        let tensor = tensor.map_err(errors::run)?;
-        return Ok(Inner::Real(tensor).into());
+    uninitialized(py, &shape, dtype::from_object(dtype)?).map(Tensor::from)
+}
+
+/// An uninitialized tensor, to be written before it is read; elements of
+/// fields and points zeros, as not all bits are elements; in a traced program it is `empty`.
+pub fn uninitialized(py: Python<'_>, dims: &[u64], dtype: DType) -> PyResult<Inner> {
+    if is_active() {
+        return eval(py, &named::EMPTY, vec![sized(dims), Value::DType(dtype)]);
     }
-    let values = vec![sized(shape.dims()), Value::DType(dtype)];
-    eval(py, &named::EMPTY, values).map(Tensor::from)
+    let shape = Shape::new(dims).map_err(|error| errors::shape(&error))?;
+    let tensor = if dtype.is_number() {
+        eager::Tensor::uninit(dtype, shape)
+    } else {
+        eager::Tensor::zeros(&Type::new(dtype, shape))
+    };
+    tensor.map(Inner::Real).map_err(errors::run)
 }

@@ -6,10 +6,24 @@ use pyo3::prelude::*;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A call that takes longer releases Python's lock: other threads would lose more than releasing
 /// and acquiring it costs.
 const RELEASE_NS: u64 = 32_768;
+
+static RELEASE: AtomicU64 = AtomicU64::new(RELEASE_NS);
+
+/// About how long a call takes on one core that releases Python's lock, in nanoseconds.
+#[inline]
+pub fn release_ns() -> u64 {
+    RELEASE.load(Ordering::Relaxed)
+}
+
+/// Sets [`release_ns`].
+pub fn set_release_ns(ns: u64) {
+    RELEASE.store(ns, Ordering::Relaxed);
+}
 
 /// Runs a call that takes about so long on one core: a short one on this thread, with Python's
 /// lock; one that takes longer, or a time that is not known, without the lock on so many threads
@@ -21,7 +35,7 @@ pub fn called<T: Send>(
     mapped: bool,
     call: impl FnOnce(usize) -> T + Send,
 ) -> PyResult<T> {
-    let short = weight_ns.is_some_and(|ns| ns < RELEASE_NS);
+    let short = weight_ns.is_some_and(|ns| ns < release_ns());
     let threads = if short { 1 } else { device::threads(None)? };
     let work = || call(threads);
     match (short, mapped) {
@@ -63,7 +77,8 @@ pub fn watched<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     Ok(done)
 }
 
-fn panicked(payload: Box<dyn Any + Send>) -> PyErr {
+/// The error of a panic.
+pub fn panicked(payload: Box<dyn Any + Send>) -> PyErr {
     let text = payload
         .downcast_ref::<&str>()
         .map(ToString::to_string)

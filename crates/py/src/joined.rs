@@ -1,6 +1,6 @@
 //! Tensors joined along an axis.
 
-use crate::eval::{Value, eval};
+use crate::eval::{Value, eval, uninitialized};
 use crate::tensor::{Tensor, tensors};
 use crate::{dtype, index, on_device};
 use cloakwork_ops::named;
@@ -33,8 +33,7 @@ pub fn joined(
     };
     let mut dims = first.view().shape.dims().to_vec();
     dims[axis] = counts.iter().sum();
-    let out = vec![index::sized(&dims), Value::DType(dtype)];
-    let out = eval(py, &named::EMPTY, out)?;
+    let out = uninitialized(py, &dims, dtype)?;
     let mut start = 0;
     for (piece, count) in pieces.into_iter().zip(counts) {
         let part = index::window(py, &out, axis, (start, count))?;

@@ -2,16 +2,19 @@
 
 use crate::eval::{Value, eval};
 use crate::guard::called;
+use crate::native::{self, Fast};
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor, shares};
 use crate::{device, errors, field, on_device};
 use cloakwork_ir::DType;
 use cloakwork_ops::promotion::{Operand as Promoted, common};
 use cloakwork_ops::{Elementwise as Rule, OpDef, named};
-use cloakwork_run::eager::{self, Element, Ready, ReadyOperand};
-use cloakwork_trace::{Deferrable, active, is_active};
+use cloakwork_run::eager::{self, Element, FEW_ELEMENTS, Ready, ReadyOperand};
+use cloakwork_trace::{computes_small_calls, is_active};
 use pyo3::exceptions::PyTypeError;
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
 /// An operand of a call.
 enum Given<'a, 'py> {
@@ -36,18 +39,6 @@ impl Given<'_, '_> {
             Self::Owned(inner) => Promoted::Tensor(inner.dtype()),
             Self::Number(number) => Promoted::Number(number.weak()),
         }
-    }
-
-    /// The operand of a call that may wait in a batch.
-    fn deferrable(&self, dtype: DType) -> PyResult<Option<Deferrable<'_>>> {
-        Ok(match self {
-            Self::Number(number) if dtype.is_number() => {
-                Some(Deferrable::Element(number.element(dtype)?))
-            }
-            Self::Number(_) => None,
-            Self::Tensor(inner) => Some(Deferrable::Tensor(inner)),
-            Self::Owned(inner) => Some(Deferrable::Tensor(inner)),
-        })
     }
 
     fn inner(&self) -> Option<&Inner> {
@@ -114,12 +105,11 @@ pub fn of_one(py: Python<'_>, ready: &'static Ready, a: &Inner) -> PyResult<Tens
     let dtype = rule.takes.computes_in(a.dtype());
     if let Inner::Real(tensor) = a
         && tensor.dtype() == dtype
-        && !is_active()
     {
-        return at_once(py, ready, dtype, &[ReadyOperand::Tensor(tensor)]);
-    }
-    if let Some(waits) = deferred(ready, dtype, &[Deferrable::Tensor(a)]) {
-        return Ok(waits);
+        let operands = [ReadyOperand::Tensor(tensor)];
+        if is_now(&operands) {
+            return at_once(py, ready, dtype, &operands);
+        }
     }
     let a = convert(py, a, dtype)?;
     eval(py, def, vec![Value::Tensor(a)]).map(Tensor::from)
@@ -127,9 +117,11 @@ pub fn of_one(py: Python<'_>, ready: &'static Ready, a: &Inner) -> PyResult<Tens
 
 /// The result of an element-wise op of two tensors of one type, in which the op computes.
 pub fn of_two(py: Python<'_>, ready: &'static Ready, a: &Inner, b: &Inner) -> PyResult<Inner> {
-    if let (Inner::Real(x), Inner::Real(y), false) = (a, b, is_active()) {
+    if let (Inner::Real(x), Inner::Real(y)) = (a, b) {
         let operands = [ReadyOperand::Tensor(x), ReadyOperand::Tensor(y)];
-        return at_once(py, ready, x.dtype(), &operands).map(|made| made.inner().clone());
+        if is_now(&operands) {
+            return at_once(py, ready, x.dtype(), &operands).map(|made| made.inner().clone());
+        }
     }
     let (def, _) = ready.def().map_err(errors::eager)?;
     eval(py, def, [a, b].map(|x| Value::Tensor(x.clone())).into())
@@ -148,24 +140,13 @@ pub fn binary(
         let (x, y) = (x.get().inner(), y.get().inner());
         let dtype = x.dtype();
         let (_, rule) = ready.def().map_err(errors::eager)?;
-        if dtype == y.dtype() && rule.takes.computes_in(dtype) == dtype {
-            let waits = || {
-                deferred(
-                    ready,
-                    dtype,
-                    &[Deferrable::Tensor(x), Deferrable::Tensor(y)],
-                )
-            };
-            match (x, y) {
-                (Inner::Real(x), Inner::Real(y)) if !is_active() => {
-                    let operands = [ReadyOperand::Tensor(x), ReadyOperand::Tensor(y)];
-                    return at_once(py, ready, dtype, &operands).map(Some);
-                }
-                _ => {
-                    if let Some(waits) = waits() {
-                        return Ok(Some(waits));
-                    }
-                }
+        if let (Inner::Real(x), Inner::Real(y)) = (x, y)
+            && dtype == y.dtype()
+            && rule.takes.computes_in(dtype) == dtype
+        {
+            let operands = [ReadyOperand::Tensor(x), ReadyOperand::Tensor(y)];
+            if is_now(&operands) {
+                return at_once(py, ready, dtype, &operands).map(Some);
             }
         }
     }
@@ -195,16 +176,15 @@ fn converted(
     };
     let (def, rule) = ready.def().map_err(errors::eager)?;
     let dtype = computed_in(def, rule, a.promoted(), b.promoted())?;
-    if !is_active()
+    // A conversion would be a step of the batch.
+    let is_of = |operand: &Given<'_, '_>| operand.inner().is_none_or(|x| x.dtype() == dtype);
+    if (!is_active() || (is_of(&a) && is_of(&b)))
         && let (Some(x), Some(y)) = (Ready1::of(py, &a, dtype)?, Ready1::of(py, &b, dtype)?)
     {
-        return at_once(py, ready, dtype, &[x.operand(), y.operand()]).map(Some);
-    }
-    if is_active()
-        && let (Some(x), Some(y)) = (a.deferrable(dtype)?, b.deferrable(dtype)?)
-        && let Some(waits) = deferred(ready, dtype, &[x, y])
-    {
-        return Ok(Some(waits));
+        let operands = [x.operand(), y.operand()];
+        if is_now(&operands) {
+            return at_once(py, ready, dtype, &operands).map(Some);
+        }
     }
     let values = [a, b].into_iter().map(|operand| match operand {
         Given::Number(number) => number.tensor(dtype).map(Value::Tensor),
@@ -316,10 +296,15 @@ pub fn apart(py: Python<'_>, tensor: Inner, written: &Inner) -> PyResult<Inner> 
     eval(py, &named::COPY, vec![Value::Tensor(tensor)])
 }
 
-/// The result of a call that waits in the batch of this thread, if it may.
-fn deferred(ready: &'static Ready, dtype: DType, operands: &[Deferrable<'_>]) -> Option<Tensor> {
-    let waits = active()?.defer(ready, dtype, operands)?;
-    Some(Tensor::from(Inner::from(waits)))
+/// Whether a call is computed at once: outside of recordings, and on few elements in a batch, where
+/// nothing waits that it may depend on.
+#[inline]
+fn is_now(operands: &[ReadyOperand<'_>]) -> bool {
+    let is_few = |operand: &ReadyOperand<'_>| match operand {
+        ReadyOperand::Tensor(tensor) => tensor.is_plain(FEW_ELEMENTS),
+        ReadyOperand::Element(_) => true,
+    };
+    !is_active() || (operands.iter().all(is_few) && computes_small_calls())
 }
 
 /// An operand that a call without a detour takes.
@@ -414,51 +399,61 @@ fn not_an_array(value: &Bound<'_, PyAny>) -> PyErr {
     ))
 }
 
-/// An element-wise op as a function of one operand or two.
-#[pyclass(frozen, module = "cloakwork._core")]
-pub struct Elementwise {
+/// The result of an element-wise op as a function of one operand or two.
+pub fn called_with(
+    py: Python<'_>,
     ready: &'static Ready,
-    operands: usize,
+    operands: &[Bound<'_, PyAny>],
+) -> PyResult<Tensor> {
+    let (def, rule) = ready.def().map_err(errors::eager)?;
+    match (operands, rule.operands) {
+        ([a], 1) if is_list(a) => of_one(py, ready, &tensor_of(a)?),
+        ([a], 1) => unary(py, ready, a),
+        ([a, b], 2) if is_list(a) || is_list(b) => {
+            let [a, b] = [a, b].map(|operand| match is_list(operand) {
+                true => Ok(Bound::new(py, Tensor::from(tensor_of(operand)?))?.into_any()),
+                false => Ok::<_, PyErr>(operand.clone()),
+            });
+            let (a, b) = (a?, b?);
+            binary(py, ready, &a, &b)?.ok_or_else(|| no_operand(&a, &b))
+        }
+        ([a, b], 2) => binary(py, ready, a, b)?.ok_or_else(|| no_operand(a, b)),
+        (given, count) => Err(PyTypeError::new_err(format!(
+            "{} takes {count} positional arguments, got {}",
+            def.name,
+            given.len()
+        ))),
+    }
 }
 
-#[pymethods]
-impl Elementwise {
-    #[new]
-    fn new(name: &str) -> PyResult<Self> {
-        let ready = ready(name).ok_or_else(|| {
-            errors::param(
-                "op",
-                name,
-                "the name of an element-wise op of one operand or two",
-            )
-        })?;
-        let operands = ready.def().map_err(errors::eager)?.1.operands;
-        Ok(Self { ready, operands })
-    }
+/// Of two operands, that one of them cannot be one.
+#[cold]
+fn no_operand(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyErr {
+    let is_array = given(a).is_ok_and(|found| found.is_some());
+    not_an_array(if is_array { b } else { a })
+}
 
-    #[pyo3(signature = (a, b=None, /))]
-    fn __call__(
-        &self,
-        py: Python<'_>,
-        a: &Bound<'_, PyAny>,
-        b: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Tensor> {
-        match (b, self.operands) {
-            (None, 1) => unary(py, self.ready, a),
-            (Some(b), 2) => binary(py, self.ready, a, b)?.ok_or_else(|| {
-                let is_array = given(a).is_ok_and(|found| found.is_some());
-                not_an_array(if is_array { b } else { a })
-            }),
-            (_, count) => Err(PyTypeError::new_err(format!("expected {count} operands"))),
-        }
-    }
+/// Whether functions take it as `asarray` does; operators leave it to Python.
+#[inline]
+fn is_list(object: &Bound<'_, PyAny>) -> bool {
+    object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>()
 }
 
 macro_rules! table {
     ($($constant:ident $name:literal,)*) => {
         $(#[doc = concat!("`", $name, "`.")] pub static $constant: Ready = Ready::new($name);)*
-        /// All of them by name.
-        pub static TABLE: &[(&str, &Ready)] = &[$(($name, &$constant),)*];
+        /// All of them by name, each with its function for Python.
+        pub static TABLE: &[(&str, &Ready, Fast)] = &[$(($name, &$constant, {
+            unsafe extern "C" fn call(
+                _module: *mut ffi::PyObject,
+                operands: *mut *mut ffi::PyObject,
+                count: ffi::Py_ssize_t,
+            ) -> *mut ffi::PyObject {
+                // SAFETY: Python calls it as the protocol says.
+                unsafe { native::called(&$constant, operands, count) }
+            }
+            call
+        }),)*];
     };
 }
 
@@ -480,10 +475,7 @@ table! {
     SUBTRACT "subtract", TAN "tan", TANH "tanh", TRUNC "trunc",
 }
 
-/// The op of this name.
-pub fn ready(name: &str) -> Option<&'static Ready> {
-    TABLE
-        .iter()
-        .find(|(own, _)| *own == name)
-        .map(|(_, ready)| *ready)
+/// The op of this name, with its function.
+pub fn found(name: &str) -> Option<&'static (&'static str, &'static Ready, Fast)> {
+    TABLE.iter().find(|(own, ..)| *own == name)
 }

@@ -10,6 +10,7 @@ mod rows;
 mod shown;
 
 pub use inner::{Elements, Inner, shares, tensors};
+pub use layouts::at_once as reshaped_at_once;
 
 use crate::dtype::{PyDType, object};
 use crate::eval::{Value, layout};
@@ -408,14 +409,6 @@ impl Tensor {
         options: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyAny>> {
         protocols::call(slf.py(), "apply_function", (function, types, args, options))
-    }
-
-    /// Methods by NumPy's names, which the class gets at the first of these.
-    fn __getattr__<'py>(
-        slf: &Bound<'py, Self>,
-        name: &Bound<'py, PyString>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        protocols::method(slf.as_any(), name)
     }
 
     /// The namespace of its functions: `cloakwork`.

@@ -2,7 +2,7 @@
 //! what a batch collected is run.
 
 use crate::errors;
-use crate::guard::{called, watched};
+use crate::guard::watched;
 use crate::program::Program;
 use crate::run::{Run, Settings};
 use crate::tensor::{Elements, Inner, Tensor};
@@ -10,8 +10,7 @@ use crate::{device, on_device, tensor};
 use cloakwork_ir::Type;
 use cloakwork_process::Mutex;
 use cloakwork_trace::{
-    Deferred, Paused, Place, Recording, Trace, TraceError, Traced, Waiting, active, begin_batch,
-    end_batch, is_active,
+    Paused, Place, Recording, Trace, TraceError, Traced, active, begin_batch, end_batch, is_active,
 };
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
@@ -221,8 +220,7 @@ fn run_waiting(py: Python<'_>, batch: &Arc<Trace>) -> PyResult<()> {
     let _ended = Running::begin(batch);
     let waiting = match watched(|| batch.waiting())? {
         None => return Ok(()),
-        Some(Waiting::Calls(calls)) => return computed(py, &calls, batch),
-        Some(Waiting::Program(steps)) => steps,
+        Some(steps) => steps,
     };
     let made = on_device::known(batch, waiting.program);
     let error = match run(py, &made, &waiting.inputs, batch) {
@@ -263,18 +261,6 @@ fn give(places: &[Place], result: &Inner) -> PyResult<()> {
         place.set(result).map_err(errors::run)?;
     }
     Ok(())
-}
-
-/// Computes calls that are no program.
-fn computed(py: Python<'_>, calls: &Deferred, batch: &Trace) -> PyResult<()> {
-    let done = called(py, Some(calls.weight_ns()), false, |_| {
-        calls.run(batch.isa())
-    })?;
-    done.map_err(|error| {
-        let error = errors::eager(error);
-        calls.fail(|| Box::new(error.clone_ref(py)));
-        error
-    })
 }
 
 fn run(py: Python<'_>, program: &Program, inputs: &[Inner], batch: &Trace) -> PyResult<Vec<Inner>> {

@@ -47,6 +47,7 @@ pub use exec::dispatch::{Dispatch, last_dispatch};
 pub use exec::executor::{Executor, RunOptions};
 pub use exec::function::Functions;
 pub use exec::hosts::Inputs;
+pub use exec::launch::{set_split_ns, split_ns};
 pub use exec::measured;
 pub use memory::Block;
 pub use memory::cache::{MemoryStats, memory_stats, release_cached};

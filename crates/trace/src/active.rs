@@ -24,6 +24,17 @@ pub fn is_active() -> bool {
     ACTIVE.with(|active| active.borrow().is_some())
 }
 
+/// Whether this thread records nothing that has to stay in order with a call: a call on few
+/// elements is computed at once.
+#[inline]
+#[must_use]
+pub fn computes_small_calls() -> bool {
+    ACTIVE.with(|active| match &*active.borrow() {
+        None => true,
+        Some(trace) => trace.may_compute(),
+    })
+}
+
 /// A recording of this thread, which ends when this is dropped.
 pub struct Recording(());
 

@@ -2,7 +2,6 @@
 //! element of a result is wanted, so that what computes element by element over the same elements
 //! is fused.
 
-use crate::deferred::Deferred;
 use crate::recording::State;
 use crate::{Tensor, Trace, TraceError, Traced};
 use cloakwork_ir::{Program, Symbol, Type, View};
@@ -95,14 +94,6 @@ impl Place {
     }
 }
 
-/// What waited in a batch.
-pub enum Waiting {
-    /// Element-wise calls on few elements.
-    Calls(Deferred),
-    /// A program.
-    Program(Box<Steps>),
-}
-
 /// A program of a batch.
 pub struct Steps {
     /// The program that computes it.
@@ -187,24 +178,11 @@ impl Trace {
         traced
     }
 
-    /// The calls that wait, if there is no program.
-    fn taken_calls(&self) -> Option<Deferred> {
-        let mut state = self.lock();
-        if state.deferred.is_empty() {
-            return None;
-        }
-        state.generation += 1;
-        Some(std::mem::take(&mut state.deferred))
-    }
-
     /// What waits in a batch, which is empty from now on; none if no result is referenced.
     #[must_use]
-    pub fn waiting(&self) -> Option<Waiting> {
+    pub fn waiting(&self) -> Option<Steps> {
         // At once: what other threads record from now on is of the next program.
-        let mut state = match self.taken_calls() {
-            Some(calls) => return Some(Waiting::Calls(calls)),
-            None => self.taken(),
-        };
+        let mut state = self.taken();
         let Pending {
             results,
             wholes,
@@ -242,6 +220,6 @@ impl Trace {
             inputs: named,
             places,
         };
-        (!steps.places.is_empty()).then(|| Waiting::Program(Box::new(steps)))
+        (!steps.places.is_empty()).then_some(steps)
     }
 }

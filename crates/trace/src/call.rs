@@ -60,7 +60,6 @@ impl Trace {
         values: Vec<Value>,
     ) -> Result<Traced, TraceError> {
         let mut state = self.lock();
-        state.record_deferred(self)?;
         let mut bound = Vec::with_capacity(def.params.len());
         let mut values = values.into_iter();
         for param in def.params {

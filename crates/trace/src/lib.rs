@@ -25,16 +25,16 @@ mod active;
 mod batch;
 mod call;
 mod constants;
-mod deferred;
 mod error;
 mod parts;
 mod recording;
 mod value;
 
-pub use active::{Paused, Recording, Within, active, begin_batch, end_batch, is_active};
-pub use batch::{Place, Slot, Steps, Waiting};
+pub use active::{
+    Paused, Recording, Within, active, begin_batch, computes_small_calls, end_batch, is_active,
+};
+pub use batch::{Place, Slot, Steps};
 pub use constants::held;
-pub use deferred::{Deferrable, Deferred};
 pub use error::TraceError;
 pub use recording::{Trace, Traced};
 pub use value::{Route, Tensor, Value};

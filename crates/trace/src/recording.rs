@@ -3,7 +3,6 @@
 use crate::batch::{Pending, Slot};
 use crate::call::real;
 use crate::constants::Constant;
-use crate::deferred::Deferred;
 use crate::{Tensor, TraceError};
 use cloakwork_ir::{Arg, Builder, DType, Device, HostSlot, Program, Step, Symbol, Type, View};
 use cloakwork_kernels::Isa;
@@ -11,7 +10,7 @@ use cloakwork_ops::OpDef;
 use cloakwork_run::eager;
 use cloakwork_verify::with_frees;
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A value of a program that is being recorded.
@@ -59,6 +58,8 @@ pub struct Trace {
     device: Device,
     /// The thread in whose scope it is; 0 for none.
     pub(crate) holder: AtomicU64,
+    /// Whether anybody looked at the state since it was last taken: if not, nothing waits.
+    touched: AtomicBool,
     pub(crate) isa: Isa,
 }
 
@@ -76,7 +77,6 @@ pub(crate) struct State {
     /// Tensors from outside that are inputs of the program, not constants, by their storage.
     pub inputs: HashMap<usize, MetInput>,
     pub pending: Pending,
-    pub deferred: Deferred,
     /// How many programs were taken from it.
     pub generation: u64,
 }
@@ -98,6 +98,7 @@ impl Trace {
             lazy: false,
             device: Device::Cpu,
             holder: AtomicU64::new(0),
+            touched: AtomicBool::new(false),
             isa,
         }
     }
@@ -159,8 +160,19 @@ impl Trace {
         self.batch
     }
 
+    /// Whether nothing waits in a batch of the host: then a call may be computed now instead, in
+    /// the same order with all others.
+    #[must_use]
+    pub fn may_compute(&self) -> bool {
+        let own = self.batch && !self.lazy && self.device == Device::Cpu;
+        let is_new = || !self.touched.load(Ordering::Relaxed);
+        own && (is_new() || self.lock().builder.program.is_blank())
+    }
+
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        self.touched.store(true, Ordering::Relaxed);
+        state
     }
 
     pub(crate) fn fresh(self: &Arc<Self>, state: &mut State, symbol: Symbol, ty: Type) -> Traced {
@@ -247,6 +259,7 @@ impl Trace {
             generation: state.generation + 1,
             ..State::default()
         };
+        self.touched.store(false, Ordering::Relaxed);
         std::mem::replace(&mut state, fresh)
     }
 

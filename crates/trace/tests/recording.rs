@@ -6,8 +6,7 @@ use cloakwork_kernels::best_isa;
 use cloakwork_ops::{OpDef, find};
 use cloakwork_run::eager;
 use cloakwork_trace::{
-    Paused, Recording, Route, Tensor, Trace, TraceError, Value, Waiting, begin_batch, end_batch,
-    is_active,
+    Paused, Recording, Route, Tensor, Trace, TraceError, Value, begin_batch, end_batch, is_active,
 };
 use cloakwork_verify::verify;
 use std::sync::Arc;
@@ -98,7 +97,7 @@ fn a_batch_waits_with_its_inputs_and_forgets_what_nobody_holds() {
     let real = Tensor::Real(ones(4));
     let kept = record(&batch, "add", &[&real, &real]);
     drop(record(&batch, "multiply", &[&real, &real]));
-    let Some(Waiting::Program(waiting)) = batch.waiting() else {
+    let Some(waiting) = batch.waiting() else {
         panic!("no program waits");
     };
     assert_eq!((waiting.inputs.len(), waiting.places.len()), (1, 1));

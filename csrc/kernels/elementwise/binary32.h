@@ -23,14 +23,15 @@ CW_INLINE float OfBits32(u32 bits) {
   return x;
 }
 CW_INLINE float Fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+CW_INLINE double Fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
 // x + kWhole32 has the integer nearest to x in its low bits, for |x| < 2^22.
 constexpr float kWhole32 = 0x1.8p23f;
 constexpr float kInfinity32 = __builtin_inff();
 
 // c[first] + x c[first + 1] + x^2 c[first + 2] + ...; a loop would be no vector.
-template <int first = 0, int n>
-CW_INLINE float Polynomial(const float (&c)[n], float x) {
+template <int first = 0, int n, class T>
+CW_INLINE T Polynomial(const T (&c)[n], T x) {
   if constexpr (first + 1 == n) return c[first];
   else return Fma(Polynomial<first + 1>(c, x), x, c[first]);
 }

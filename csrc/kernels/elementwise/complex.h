@@ -5,12 +5,10 @@
 
 #include "kernels/elementwise/arithmetic.h"
 #include "kernels/elementwise/c_complex.h"
+#include "kernels/elementwise/magnitude.h"
 
 namespace cw {
 namespace {
-
-CW_INLINE float Hypot(float a, float b) { return __builtin_hypotf(a, b); }
-CW_INLINE double Hypot(double a, double b) { return __builtin_hypot(a, b); }
 
 struct ConjOp {
   template <class T>

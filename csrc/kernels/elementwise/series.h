@@ -129,12 +129,6 @@ CW_INLINE Logarithm SplitLog(double x) {
   return {e, OfBits(mantissa) - 1};
 }
 
-// log(1 + f) = 2 atanh(s), s = f / (2 + f): 2s (1 + s^2/3 + s^4/5 ...). |s| < 0.172. For binary32.
-CW_INLINE double LogOfNear1(double f) {
-  const double s = f / (2 + f), z = s * s;
-  return 2 * s + 2 * s * z * AtanhTail<15>(z);
-}
-
 // The special values of every logarithm.
 CW_INLINE double SelectLog(double x, double log) {
   constexpr double kInfinity = __builtin_inf();
@@ -152,11 +146,6 @@ CW_INLINE double LogOf(double x) {
   const double half = 0.5 * l.f * l.f;
   const double tail = s * (half + 2 * z * AtanhTail<21>(z)) + l.e * kLn2Low;
   return SelectLog(x, l.e * kLn2High - ((half - tail) - l.f));
-}
-// In binary64, for other functions: x is normal and positive.
-CW_INLINE double LogInRange(double x) {
-  const Logarithm l = SplitLog(x);
-  return l.e * (kLn2High + kLn2Low) + LogOfNear1(l.f);
 }
 CW_INLINE float LogOf(float x) { return Log32(x); }
 
@@ -215,10 +204,24 @@ CW_INLINE float CoshOf(float x) {
   const double e = ExpInRange<float>(Clamp(__builtin_fabs((double)x), 0, 90));
   return (float)(0.5 * (e + 1 / e));
 }
-// exp(b log a) for a normal a > 0 and a finite b: the product is clamped where the result is 0 or
-// infinite anyway.
+// log2(1 + f) / f, 1 + f between sqrt(1/2) and sqrt(2), and 2^r, |r| <= 1/2: within 2^-35 and
+// 2^-34, as the largest product of b and log2 a has 7 bits before its point.
+constexpr double kLog2Near[] = {
+    0x1.71547652a1e8fp0,  -0x1.715476565d543p-1, 0x1.ec709ebb97356p-2,  -0x1.715470976cc64p-2,
+    0x1.277651fb5ec52p-2, -0x1.ec72b5a5069b7p-3, 0x1.a63f44918d579p-3,  -0x1.71417019cb771p-3,
+    0x1.452916f60ae04p-3, -0x1.252f3c9226a4cp-3, 0x1.2871f0bafe31bp-3, -0x1.2488e679df555p-3,
+    0x1.3ce875cbb09d9p-4};
+constexpr double kExp2Near[] = {0x1.ffffffffabb69p-1,  0x1.62e42ff1162a0p-1,
+                                0x1.ebfbe0a4c09e3p-3,  0x1.c6b08aaf36349p-5,
+                                0x1.3b29dc401232fp-7,  0x1.5d8a707a6bf48p-10,
+                                0x1.446a203d732d5p-13, 0x1.fe17988364839p-17};
+// 2^(b log2 a) for a > 0 and a finite b: the product is clamped where the result is 0 or infinite
+// anyway.
 CW_INLINE float PowOf(float a, float b) {
-  return (float)ExpInRange<double>(Clamp(b * LogInRange(a), -104, 90));
+  const Logarithm l = SplitLog(a);
+  const double x = Clamp(b * Fma(l.f, Polynomial(kLog2Near, l.f), l.e), -160, 130);
+  const double k = (x + kWhole) - kWhole;
+  return (float)(Polynomial(kExp2Near, x - k) * PowerOfTwo(k));
 }
 
 struct ExpSeriesOp {

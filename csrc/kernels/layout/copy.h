@@ -2,6 +2,7 @@
 #ifndef CLOAKWORK_KERNELS_LAYOUT_COPY_H_
 #define CLOAKWORK_KERNELS_LAYOUT_COPY_H_
 
+#include "kernels/layout/squares.h"
 #include "kernels/rows.h"
 
 namespace cw {
@@ -64,6 +65,11 @@ struct Copier {
     rows.Seek(begin);
     T* out = Data<T>(launch, 0) + rows.offset[0];
     const T* a = Data<const T>(launch, 1) + rows.offset[1];
+    if constexpr (kHasSquares<T>) {
+      if (out_at[1] == 1 && a_at[0] == 1) {
+        return TransposeSquares(out, out_at[0], a, a_at[1], end - begin, length);
+      }
+    }
     for (u64 column = 0; column < length; column += kTransposeColumns) {
       const u64 columns = Min(kTransposeColumns, length - column);
       for (u64 row = 0; row < end - begin; row += kTransposeRows) {
@@ -74,8 +80,18 @@ struct Copier {
     }
   }
 
+  static constexpr u64 kAll = ~(u64)0;
+
   void Stepped(u64 begin, u64 end) {
     T buffer[kBlock];
+    if (rows.stepped[0] && rows.step[0] == 1 && rows.stepped[1] && rows.step[1] == 1) {
+      // In one go: the library has its own ways for long copies.
+      ForEachBlockOf(kAll, rows, begin, end, [&](u64 position, u64 count) {
+        const T* a = Data<const T>(launch, 1) + rows.offset[1] + (i64)position;
+        memmove(Data<T>(launch, 0) + rows.offset[0] + (i64)position, a, count * sizeof(T));
+      });
+      return;
+    }
     ForEachBlock(rows, begin, end, [&](u64 position, u64 count) {
       const T* a = FetchBlock(rows, 1, Data<const T>(launch, 1), position, count, buffer);
       FlushOrCopy(a, position, count);

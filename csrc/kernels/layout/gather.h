@@ -7,6 +7,16 @@
 namespace cw {
 namespace {
 
+// out[i] = a[index], the index from the end where it is negative.
+template <class T>
+CW_INLINE void Pick(T* out, const T* a, const i64* indices, u64 count, i64 stride, i64 size) {
+  if (stride == 1) {
+    for (u64 i = 0; i < count; ++i) out[i] = a[indices[i] + (indices[i] < 0 ? size : 0)];
+    return;
+  }
+  for (u64 i = 0; i < count; ++i) out[i] = a[(indices[i] + (indices[i] < 0 ? size : 0)) * stride];
+}
+
 // Operands: out, a (stride 0 along the gathered axis), indices.
 // params: a's stride along that axis, its size. Indices in -size .. size.
 template <class V, class In, class Out>
@@ -27,6 +37,8 @@ void Gather(const cw_launch& launch, u64 begin, u64 end, void*) {
       const i64 index = indices[0] < 0 ? indices[0] + size : indices[0];
       const Out* first = data + rows.offset[1] + index * stride + (i64)position;
       memcpy(out, first, count * sizeof(Out));
+    } else if (rows.stepped[1] && rows.step[1] == 0) {
+      Pick(out, data + rows.offset[1], indices, count, stride, size);
     } else {
       rows.ListOffsets(1, position, count, offsets);
       for (u64 i = 0; i < count; ++i) {

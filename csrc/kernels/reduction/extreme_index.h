@@ -9,6 +9,26 @@ namespace {
 
 // Shorter reductions are searched element by element.
 constexpr u64 kShortSearch = 32;
+// Longer ones in parts of this length that stay in the first-level cache: which of equal elements
+// is the first does not depend on it.
+constexpr u64 kLongSearch = 1024;
+
+// The place of the first element that equals `found`, or is NaN as it is; the last place if there
+// is none: another thread may have written the block during the call.
+template <class In>
+CW_INLINE u64 PlaceOf(In found, const In* a, u64 count) {
+  constexpr u64 kGroup = 32;
+  u64 i = 0;
+  if (found == found) {
+    for (; i + kGroup < count; i += kGroup) {
+      typename Choose<sizeof(In) == 8, u64, u32>::Type any = 0;
+      for (u64 j = 0; j < kGroup; ++j) any |= a[i + j] == found ? 1 : 0;
+      if (any != 0) break;
+    }
+  }
+  while (i + 1 < count && a[i] != found && (found == found || a[i] == a[i])) ++i;
+  return i;
+}
 
 // One result: first the best of each block, by vectors; its index only if it improves the best.
 template <class Fold, class Op>
@@ -16,8 +36,9 @@ CW_INLINE i64 FindExtreme(BlockReader<typename Fold::In, Fold::kElements>& reade
   using In = typename Fold::In;
   In best = {};
   i64 place = -1;
-  for (u64 done = 0; done < count; done += Fold::kElements) {
-    const u64 own = Min(Fold::kElements, count - done);
+  u64 own = 0;
+  for (u64 done = 0; done < count; done += own) {
+    own = reader.Together(Min(kLongSearch, count - done));
     const In* a = reader.Next(own);
     if (own <= kShortSearch) {
       for (u64 i = 0; i < own; ++i) {
@@ -30,11 +51,7 @@ CW_INLINE i64 FindExtreme(BlockReader<typename Fold::In, Fold::kElements>& reade
     const In found = Fold::Finish(Fold::Block(a, own));
     if (place >= 0 && !Op::IsBetter(found, best)) continue;
     best = found;
-    u64 i = 0;
-    // The last one if no element matches: another thread may have written the block during the
-    // call.
-    while (i + 1 < own && a[i] != found && (found == found || a[i] == a[i])) ++i;
-    place = (i64)(done + i);
+    place = (i64)(done + PlaceOf(found, a, own));
     if (best != best) break;
   }
   return place;

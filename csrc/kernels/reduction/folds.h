@@ -26,6 +26,16 @@ struct Lanes {
   Vector part[kParts];
 };
 
+// Copies count elements, fewer than size, a power of two: in parts of known lengths, because a copy
+// of any length costs more than the rest of a short reduction.
+template <u64 size, class T>
+CW_INLINE void CopyFewer(T* to, const T* from, u64 count) {
+  constexpr u64 kHalf = size / 2;
+  const u64 own = count & kHalf;
+  if (own != 0) memcpy(to, from, kHalf * sizeof(T));
+  if constexpr (kHalf > 1) CopyFewer<kHalf>(to + own, from + own, count - own);
+}
+
 // Elements whose result has their own type, joined by vector instructions. Lane l of a block holds
 // elements l, l + kCount, ...; an incomplete last step is padded with the identity. At the end lane
 // l is joined with lane l + kCount / 2, and so on by halves.
@@ -54,17 +64,38 @@ struct LaneFold {
     }
   }
 
+  // The steps of whole vectors. Of extremes the last NaN of a lane is kept beside its best number:
+  // two short chains instead of a long one.
+  static CW_INLINE void Steps(State& state, const T* a, u64 steps) {
+    if constexpr (Op::kPicks) {
+      State other = Empty();
+      for (; steps != 0; --steps, a += State::kCount) {
+#pragma GCC unroll 8
+        for (u64 i = 0; i < State::kParts; ++i) {
+          typename State::Vector own;
+          memcpy(&own, a + i * State::kInPart, sizeof own);
+          state.part[i] = Op::Pick(state.part[i], own);
+          other.part[i] = own != own ? own : other.part[i];
+        }
+      }
+      for (u64 i = 0; i < State::kParts; ++i) {
+        state.part[i] = other.part[i] != other.part[i] ? other.part[i] : state.part[i];
+      }
+    } else {
+      for (; steps != 0; --steps, a += State::kCount) Step(state, a);
+    }
+  }
+
   static CW_INLINE State Block(const In* elements, u64 count) {
     const T* a = reinterpret_cast<const T*>(elements);
     const u64 left = count * kComponents % State::kCount;
     State state = Empty();
-    for (u64 step = count * kComponents / State::kCount; step != 0; --step, a += State::kCount) {
-      Step(state, a);
-    }
+    Steps(state, a, count * kComponents / State::kCount);
+    a += count * kComponents - left;
     if (left != 0) {
       T last[State::kCount];
       for (u64 i = 0; i < State::kCount; ++i) last[i] = kIdentity;
-      memcpy(last, a, left * sizeof(T));
+      CopyFewer<State::kCount>(last, a, left);
       Step(state, last);
     }
     return state;

@@ -50,6 +50,7 @@ CW_INLINE u64 Widen(Bool x) { return x.bit != 0; }
 
 // Each of these joins words, floating-point numbers, vectors of them and complex numbers.
 struct AddOp {
+  static constexpr bool kPicks = false;
   template <class T>
   static constexpr T kIdentity = T(0);
   template <class T>
@@ -63,6 +64,7 @@ struct AddOp {
 };
 
 struct MultiplyOp {
+  static constexpr bool kPicks = false;
   template <class T>
   static constexpr T kIdentity = T(1);
   template <class T>
@@ -94,12 +96,18 @@ struct Limits<double> {
 
 // NaN wins over all numbers; the first of equal values is kept.
 struct LeastOp {
+  static constexpr bool kPicks = true;
   template <class T>
   static constexpr T kIdentity = Limits<T>::kGreatest;
   template <class T>
   static CW_INLINE T Join(T a, T b) {
-    const T best = b < a ? b : a;
+    const T best = Pick(a, b);
     return b != b ? b : best;
+  }
+  // b is no NaN, or is dropped.
+  template <class T>
+  static CW_INLINE T Pick(T a, T b) {
+    return b < a ? b : a;
   }
   template <class T>
   static CW_INLINE bool IsBetter(T x, T best) {
@@ -108,12 +116,18 @@ struct LeastOp {
 };
 
 struct GreatestOp {
+  static constexpr bool kPicks = true;
   template <class T>
   static constexpr T kIdentity = Limits<T>::kLeast;
   template <class T>
   static CW_INLINE T Join(T a, T b) {
-    const T best = b > a ? b : a;
+    const T best = Pick(a, b);
     return b != b ? b : best;
+  }
+  // b is no NaN, or is dropped.
+  template <class T>
+  static CW_INLINE T Pick(T a, T b) {
+    return b > a ? b : a;
   }
   template <class T>
   static CW_INLINE bool IsBetter(T x, T best) {

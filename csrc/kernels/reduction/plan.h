@@ -101,6 +101,12 @@ struct BlockReader {
     return buffer;
   }
 
+  // As many of the next elements as lie together, else as many as the buffer has room for.
+  CW_INLINE u64 Together(u64 wanted) const {
+    const bool in_place = rows.stepped[0] && rows.step[0] == 1 && rows.length - at >= wanted;
+    return in_place ? wanted : Min(wanted, capacity);
+  }
+
   CW_INLINE void Advance(u64 count) {
     at += count;
     if (at == rows.length) {

@@ -21,7 +21,9 @@ COMPLEX_OF = {"float32": _core.complex64, "float64": _core.complex128}
 
 
 def axis_of(axis: SupportsIndex, rank: int) -> int:
-    """An axis counted from 0; AxisError if it is out of range."""
+    """An axis counted from 0; AxisError if it is out of range, DTypeError for a truth."""
+    if type(axis) is bool:
+        raise DTypeError("axis", axis, "an integer")
     place = index(axis)
     if not -rank <= place < rank:
         raise AxisError("axis", place, f"-{rank} to {rank - 1}" if rank else "none: no axes here")
@@ -53,6 +55,13 @@ def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
     if isinstance(shape, tuple | list):
         return tuple(shape)
     return (index(shape),)  # type: ignore[arg-type]  # an integer of any kind
+
+
+def some_along(x: Tensor, axes: tuple[int, ...]) -> None:
+    """ParamError for a reduction without identity of no elements, also where none would result."""
+    if 0 in x.shape and 0 in (sizes := tuple(x.shape[axis] for axis in axes)):
+        place = axes[sizes.index(0)]
+        raise ParamError("x", f"shape {x.shape}", f"an element or more along axis {place}")
 
 
 def cast(x: Tensor, dtype: DType) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Literal
 
 from cloakwork import _core, ops
@@ -11,10 +12,12 @@ from cloakwork._core import DType, Tensor, complex128, float64, int64
 from cloakwork.array_api.common import REAL_OF, Scalar, tensor_of
 from cloakwork.errors import DTypeError, ParamError
 from cloakwork.tensors.conversion import DTypeLike, asarray, on_device, placed
+from cloakwork.tensors.native import shortcut
 
 Shape = int | Sequence[int]
 
 
+@shortcut
 def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = None) -> Tensor:
     """A tensor of zeros, float64 unless said otherwise.
 
@@ -29,6 +32,7 @@ def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
     return placed(made, device)
 
 
+@shortcut
 def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = None) -> Tensor:
     """A tensor to be written; it reads as zeros until it is.
 
@@ -139,6 +143,7 @@ def full_like(
     return full(x.shape, fill_value, dtype=own, device=_device(x, device))
 
 
+@shortcut
 def arange(
     start: float,
     /,
@@ -232,7 +237,7 @@ def linspace(
     Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=f64)
     """
     on_device(device)
-    if num < 0:
+    if index(num) < 0:
         raise ParamError("num", num, "0 or more")
     is_complex = any(isinstance(end, complex) for end in (start, stop))
     inner = complex128 if is_complex else float64
@@ -268,7 +273,11 @@ def eye(
             [0., 0., 1.]], dtype=f64)
     """
     on_device(device)
-    n_cols = n_rows if n_cols is None else n_cols
+    n_rows, k = index(n_rows), index(k)
+    n_cols = n_rows if n_cols is None else index(n_cols)
+    for name, size in (("n_rows", n_rows), ("n_cols", n_cols)):
+        if size < 0:
+            raise ParamError(name, size, "0 or more")
     k = max(-n_rows, min(k, n_cols))  # diagonals farther out are empty, too
     rows, columns = arange(n_rows)[:, None], arange(n_cols)
     wanted = float64 if dtype is None else _core.dtype(dtype)
@@ -303,6 +312,7 @@ def _places(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """For each row of a matrix its column on the diagonal `k`, and the columns' indices."""
     if x.ndim < 2:
         raise ParamError("x", f"{x.ndim} axes", "two axes or more")
+    k = index(k)
     rows, columns = x.shape[-2:]
     k = max(-rows, min(k, columns))  # diagonals farther out are empty
     return arange(k, rows + k)[:, None], arange(columns)

@@ -10,6 +10,7 @@ from cloakwork._core import Tensor
 from cloakwork.array_api.common import REAL_OF, axes_of
 from cloakwork.array_api.manipulation import moveaxis
 from cloakwork.errors import AxisError, ParamError
+from cloakwork.tensors.arrays import of_array
 from cloakwork.tensors.conversion import asarray
 
 
@@ -26,6 +27,7 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
     return _core.matmul(asarray(x1), asarray(x2))
 
 
+@of_array
 def matrix_transpose(x: Tensor, /) -> Tensor:
     """A view of the transposed matrices; ValueError for fewer than two axes.
 

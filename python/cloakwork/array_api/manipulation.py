@@ -20,9 +20,12 @@ from cloakwork.array_api.common import (
 from cloakwork.array_api.creation import arange
 from cloakwork.array_api.datatypes import result_type
 from cloakwork.array_api.indexing import indices_of, take
-from cloakwork.errors import ParamError
+from cloakwork.errors import DTypeError, ParamError
+from cloakwork.tensors.arrays import of_array
+from cloakwork.tensors.native import shortcut
 
 
+@of_array
 def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
     """A view of `x` repeated to that shape; ValueError where it does not broadcast.
 
@@ -70,6 +73,8 @@ def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
     return tuple(ops.broadcast_to(array, shape) for array in arrays)
 
 
+@shortcut
+@of_array
 def reshape(x: Tensor, /, shape: int | Sequence[int], *, copy: bool | None = None) -> Tensor:
     """The same elements, row-major, in another shape; one size may be -1 and is computed.
 
@@ -83,6 +88,7 @@ def reshape(x: Tensor, /, shape: int | Sequence[int], *, copy: bool | None = Non
     return x.reshape(shape_of(shape), copy=copy)
 
 
+@of_array
 def permute_dims(x: Tensor, /, axes: Sequence[int]) -> Tensor:
     """A view whose axis i is axis `axes[i]` of `x`.
 
@@ -97,6 +103,7 @@ def permute_dims(x: Tensor, /, axes: Sequence[int]) -> Tensor:
     return ops.transpose(x, order)
 
 
+@of_array
 def moveaxis(x: Tensor, source: Axis, destination: Axis, /) -> Tensor:
     """A view with the axes `source` moved to `destination`; the others keep their order.
 
@@ -113,6 +120,7 @@ def moveaxis(x: Tensor, source: Axis, destination: Axis, /) -> Tensor:
     return ops.transpose(x, order)
 
 
+@of_array
 def expand_dims(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
     """A view with new axes of size 1 at those positions of the result.
 
@@ -120,11 +128,15 @@ def expand_dims(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
     >>> cw.expand_dims(cw.empty((2, 3)), (0, -1)).shape
     (1, 2, 3, 1)
     """
+    given: object = axis
+    if given is None:
+        raise DTypeError("axis", None, "an axis of the result, or several")
     rank = x.ndim + (len(axis) if isinstance(axis, tuple) else 1)
     added = axes_of(axis, rank)
     return x[tuple(None if place in added else slice(None) for place in range(rank))]
 
 
+@of_array
 def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
     """A view without those axes; ValueError unless their sizes are 1.
 
@@ -139,6 +151,7 @@ def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
     return x[tuple(0 if place in gone else slice(None) for place in range(x.ndim))]
 
 
+@of_array
 def flip(x: Tensor, /, *, axis: Axis = None) -> Tensor:
     """A view reversed along those axes, or along all.
 
@@ -150,6 +163,7 @@ def flip(x: Tensor, /, *, axis: Axis = None) -> Tensor:
     return x[tuple(slice(None, None, -1 if i in turned else None) for i in range(x.ndim))]
 
 
+@shortcut
 def concat(arrays: Pieces, /, *, axis: int | None = 0) -> Tensor:
     """The tensors joined along an axis; flattened first if `axis` is None.
 
@@ -174,6 +188,7 @@ def concat(arrays: Pieces, /, *, axis: int | None = 0) -> Tensor:
     return _core.joined(pieces, axis, dtype)
 
 
+@shortcut
 def stack(arrays: Pieces, /, *, axis: int = 0) -> Tensor:
     """Tensors of one shape along a new axis of the result.
 
@@ -192,6 +207,7 @@ def stack(arrays: Pieces, /, *, axis: int = 0) -> Tensor:
     return _core.joined(pieces, axis_of(axis, len(shape) + 1), result_type(*pieces), stack=True)
 
 
+@of_array
 def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     """Views of the slices along an axis, without that axis.
 
@@ -203,6 +219,7 @@ def unstack(x: Tensor, /, *, axis: int = 0) -> tuple[Tensor, ...]:
     return tuple(x[window(x.ndim, place, number)] for number in range(x.shape[place]))
 
 
+@of_array
 def roll(x: Tensor, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Tensor:
     """The elements shifted by `shift` along each axis, cyclically.
 
@@ -231,6 +248,7 @@ def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
     return concat([x[window(x.ndim, axis, part)] for part in parts], axis=axis)
 
 
+@of_array
 def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
     """Each element repeated along an axis; flattened first if `axis` is None.
 
@@ -254,6 +272,7 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
     return take(x, ops.searchsorted(arange(total), ends, right=True), axis=axis)
 
 
+@of_array
 def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
     """`x` repeated as a whole, the given number of times along each axis.
 

@@ -55,7 +55,8 @@ def apply_ufunc(
 def _own(name: str, inputs: tuple[Any, ...]) -> str | None:
     """Our name of a universal function, if it is one for these inputs."""
     kinds = {x.dtype.kind if isinstance(x, Tensor) else "" for x in inputs}
-    if kinds <= {"f", "c"} and name in _OF_FLOATS:
+    # Of elements of fields ours says what it takes.
+    if kinds <= set("fcV") and name in _OF_FLOATS:
         return _OF_FLOATS[name]
     if kinds <= set("iufcV") and name in _OF_NUMBERS:
         return _OF_NUMBERS[name]

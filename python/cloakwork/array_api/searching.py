@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from typing import Literal
 
+from numpy.typing import ArrayLike
+
 from cloakwork import ops
 from cloakwork._core import Tensor, uint8
-from cloakwork.array_api.common import Axis, Operand, axes_of, axis_of, cast, require, tensor_of
+from cloakwork.array_api.common import (
+    Axis,
+    Operand,
+    axes_of,
+    axis_of,
+    cast,
+    require,
+    some_along,
+    tensor_of,
+)
 from cloakwork.array_api.datatypes import KINDS, REAL, result_type
 from cloakwork.array_api.indexing import take
 from cloakwork.errors import ParamError
+from cloakwork.tensors.arrays import of_array
+from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.native import shortcut
 
 
+@of_array
 def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The index of the greatest element along an axis, or of all: int64; the first if several.
 
@@ -22,12 +37,14 @@ def argmax(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
     Tensor(1, dtype=i64)
     """
     values = _ordered(x)
+    some_along(x, axes_of(axis, x.ndim))
     if axis is None:
         place = ops.argmax(values.reshape(-1), 0)
         return place.reshape((1,) * x.ndim) if keepdims else place
     return ops.argmax(values, axis_of(axis, x.ndim), keepdims=keepdims)
 
 
+@of_array
 def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> Tensor:
     """The index of the least element along an axis, or of all: int64; the first if several.
 
@@ -38,6 +55,7 @@ def argmin(x: Tensor, /, *, axis: int | None = None, keepdims: bool = False) -> 
     Tensor([1, 0], dtype=i64)
     """
     values = _ordered(x)
+    some_along(x, axes_of(axis, x.ndim))
     if axis is None:
         place = ops.argmin(values.reshape(-1), 0)
         return place.reshape((1,) * x.ndim) if keepdims else place
@@ -49,6 +67,7 @@ def _ordered(x: Tensor) -> Tensor:
     return cast(x, uint8) if x.dtype.name == "bool" else x
 
 
+@of_array
 def count_nonzero(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The number of nonzero elements along axes, or of all: int64.
 
@@ -59,6 +78,7 @@ def count_nonzero(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) ->
     return ops.count_nonzero(x, axes_of(axis, x.ndim), keepdims=keepdims)
 
 
+@of_array
 def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
     """The indices of the nonzero elements along each axis, in row-major order: int64.
 
@@ -98,16 +118,22 @@ def searchsorted(
     return ops.searchsorted(tensor_of(x2, dtype), cast(ordered, dtype), right=side == "right")
 
 
-def where(condition: Tensor, x1: Operand, x2: Operand, /) -> Tensor:
+@shortcut
+def where(
+    condition: Tensor | ArrayLike, x1: Operand | ArrayLike, x2: Operand | ArrayLike, /
+) -> Tensor:
     """The elements of `x1` where the bool condition is true, and of `x2` elsewhere.
 
-    All three broadcast; the dtypes of `x1` and `x2` are promoted.
+    All three broadcast, and may be lists or arrays; the dtypes of `x1` and `x2` are promoted.
 
     >>> import cloakwork as cw
     >>> cw.where(cw.asarray([True, False]), cw.asarray([1, 2]), 0)
     Tensor([1, 0], dtype=i64)
     """
+    truths = condition if isinstance(condition, Tensor) else asarray(condition)
     if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is x2.dtype:
-        return ops.where(x1, x2, condition)
-    dtype = result_type(x1, x2)
-    return ops.where(tensor_of(x1, dtype), tensor_of(x2, dtype), condition)
+        return ops.where(x1, x2, truths)
+    first: Operand = x1 if isinstance(x1, Operand) else asarray(x1)
+    second: Operand = x2 if isinstance(x2, Operand) else asarray(x2)
+    dtype = result_type(first, second)
+    return ops.where(tensor_of(first, dtype), tensor_of(second, dtype), truths)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from numpy.typing import ArrayLike
+
 from cloakwork import ops
 from cloakwork._core import Tensor, int64
 from cloakwork.array_api.common import REAL_OF, Operand, tensor_of
@@ -14,6 +16,8 @@ from cloakwork.array_api.manipulation import concat
 from cloakwork.array_api.searching import nonzero
 from cloakwork.array_api.utility import diff
 from cloakwork.lazy import public
+from cloakwork.tensors.arrays import of_array
+from cloakwork.tensors.conversion import asarray
 
 
 @public("cloakwork")
@@ -53,6 +57,7 @@ class _Groups(NamedTuple):
     is_first: Tensor
 
 
+@of_array
 def unique_all(x: Tensor, /) -> UniqueAll:
     """The distinct elements, their first indices, each element's index among them, and counts.
 
@@ -67,6 +72,7 @@ def unique_all(x: Tensor, /) -> UniqueAll:
     return UniqueAll(_values(groups), indices, _inverse(groups), _counts(groups))
 
 
+@of_array
 def unique_counts(x: Tensor, /) -> UniqueCounts:
     """The distinct elements in ascending order, and how often each occurs; see `unique_all`.
 
@@ -78,6 +84,7 @@ def unique_counts(x: Tensor, /) -> UniqueCounts:
     return UniqueCounts(_values(groups), _counts(groups))
 
 
+@of_array
 def unique_inverse(x: Tensor, /) -> UniqueInverse:
     """The distinct elements in ascending order, and each element's index among them.
 
@@ -89,6 +96,7 @@ def unique_inverse(x: Tensor, /) -> UniqueInverse:
     return UniqueInverse(_values(groups), _inverse(groups))
 
 
+@of_array
 def unique_values(x: Tensor, /) -> Tensor:
     """The distinct elements in ascending order; each NaN is distinct.
 
@@ -133,15 +141,19 @@ def _counts(groups: _Groups) -> Tensor:
     return diff(_starts(groups), append=end)
 
 
-def isin(x1: Operand, x2: Operand, /, *, invert: bool = False) -> Tensor:
+def isin(x1: Operand | ArrayLike, x2: Operand | ArrayLike, /, *, invert: bool = False) -> Tensor:
     """Whether each element of `x1` occurs in `x2`; the opposite if `invert`.  NaN never occurs.
+
+    Both may be lists.
 
     >>> import cloakwork as cw
     >>> cw.isin(cw.asarray([1, 2, 3]), cw.asarray([3, 1]))
     Tensor([ True, False,  True], dtype=bool)
     """
-    dtype = result_type(x1, x2)
-    elements, candidates = tensor_of(x1, dtype), tensor_of(x2, dtype)
+    first: Operand = x1 if isinstance(x1, Operand) else asarray(x1)
+    second: Operand = x2 if isinstance(x2, Operand) else asarray(x2)
+    dtype = result_type(first, second)
+    elements, candidates = tensor_of(first, dtype), tensor_of(second, dtype)
     # Equal elements get equal numbers; the candidates' numbers are searched sorted.
     both = concat([elements, candidates], axis=None)
     numbers = _inverse(_groups(both))

@@ -6,10 +6,12 @@ from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.array_api.common import axis_of, require
 from cloakwork.array_api.datatypes import KINDS, REAL
+from cloakwork.tensors.arrays import of_array
 
 _SORTABLE = (*KINDS["bool"], *REAL)
 
 
+@of_array
 def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The elements sorted along an axis, ascending or descending; NaN last.
 
@@ -23,6 +25,7 @@ def sort(x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool
     return ops.sort(x, axis_of(axis, x.ndim), descending=descending)
 
 
+@of_array
 def argsort(
     x: Tensor, /, *, axis: int = -1, descending: bool = False, stable: bool = True
 ) -> Tensor:

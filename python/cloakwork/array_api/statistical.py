@@ -7,14 +7,18 @@ import math
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, bool_, float64, uint8
-from cloakwork.array_api.common import REAL_OF, Axis, axes_of, cast, only_axis, require
+from cloakwork.array_api.common import REAL_OF, Axis, axes_of, cast, only_axis, require, some_along
 from cloakwork.array_api.creation import full
 from cloakwork.array_api.datatypes import FLOATING, REAL
 from cloakwork.array_api.manipulation import concat
 from cloakwork.errors import DTypeError
+from cloakwork.tensors.arrays import of_array
 from cloakwork.tensors.conversion import DTypeLike
+from cloakwork.tensors.native import shortcut
 
 
+@shortcut
+@of_array
 def sum(
     x: Tensor,
     /,
@@ -37,6 +41,8 @@ def sum(
     return total if wanted is None else cast(total, wanted)
 
 
+@shortcut
+@of_array
 def prod(
     x: Tensor,
     /,
@@ -56,6 +62,7 @@ def prod(
     return product if wanted is None else cast(product, wanted)
 
 
+@of_array
 def cumulative_sum(
     x: Tensor,
     /,
@@ -79,6 +86,7 @@ def cumulative_sum(
     return _after(sums, 0, place) if include_initial else sums
 
 
+@of_array
 def cumulative_prod(
     x: Tensor,
     /,
@@ -118,6 +126,8 @@ def _after(x: Tensor, initial: int, axis: int) -> Tensor:
     return concat([full(shape, initial, dtype=x.dtype), x], axis=axis)
 
 
+@shortcut
+@of_array
 def max(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The greatest element along axes, or of all; NaN if one is NaN.
 
@@ -128,12 +138,15 @@ def max(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     Tensor([5, 4], dtype=i64)
     """
     axes = axes_of(axis, x.ndim)
+    some_along(x, axes)
     if x.dtype == bool_:
         return cast(ops.max(cast(x, uint8), axes, keepdims=keepdims), bool_)
     require(x, REAL, "x", "real numbers, which have an order")
     return ops.max(x, axes, keepdims=keepdims)
 
 
+@shortcut
+@of_array
 def min(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The least element along axes, or of all; NaN if one is NaN.
 
@@ -144,12 +157,14 @@ def min(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     Tensor([1, 3], dtype=i64)
     """
     axes = axes_of(axis, x.ndim)
+    some_along(x, axes)
     if x.dtype == bool_:
         return cast(ops.min(cast(x, uint8), axes, keepdims=keepdims), bool_)
     require(x, REAL, "x", "real numbers, which have an order")
     return ops.min(x, axes, keepdims=keepdims)
 
 
+@of_array
 def mean(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """The mean along axes, or of all elements, float64 for integers; NaN for no elements.
 
@@ -162,6 +177,7 @@ def mean(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     return ops.sum(x, axes, keepdims=keepdims) / float(_count(x, axes))
 
 
+@of_array
 def var(
     x: Tensor, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Tensor:
@@ -183,6 +199,7 @@ def var(
     return ops.sum(ops.square(distances), axes, keepdims=keepdims) / float(freedom)
 
 
+@of_array
 def std(
     x: Tensor, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False
 ) -> Tensor:

@@ -7,8 +7,10 @@ from cloakwork._core import Tensor
 from cloakwork.array_api.common import Axis, axes_of, axis_of, window
 from cloakwork.array_api.manipulation import concat
 from cloakwork.errors import ParamError
+from cloakwork.tensors.arrays import of_array
 
 
+@of_array
 def all(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """Whether all elements along axes are nonzero; true if there are none.
 
@@ -19,6 +21,7 @@ def all(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     return ops.all(x, axes_of(axis, x.ndim), keepdims=keepdims)
 
 
+@of_array
 def any(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     """Whether some element along axes, or one of all, is not 0; it is not so for none.
 
@@ -29,6 +32,7 @@ def any(x: Tensor, /, *, axis: Axis = None, keepdims: bool = False) -> Tensor:
     return ops.any(x, axes_of(axis, x.ndim), keepdims=keepdims)
 
 
+@of_array
 def diff(
     x: Tensor,
     /,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -30,6 +31,8 @@ class Bar:
             progress.update(task, completed=done, total=total)
 
     def _show(self, total: int) -> None:
+        if not sys.stderr.isatty():
+            return  # rich is not even loaded: it takes longer than many a proof
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         from cloakwork.cli.show import errors

@@ -405,7 +405,8 @@ class _Compiler:
         context = self._context(layouts.sizes) if deep is None else deep.context
         emitter = self._emitter(layouts, context)
         described = self._description(layouts, {}, {})
-        program, trial = tried(emitter, described, context, (self.sample, self.expected))
+        sample, estimate = (self.sample, self.expected), layouts.seconds
+        program, trial = tried(emitter, described, context, sample, estimate)
         stated = self.sensitivity.stated(trial.differences)
         return _Tried(layouts, context, program, trial, stated)
 

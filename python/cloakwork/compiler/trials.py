@@ -22,8 +22,9 @@ from cloakwork.programs.program import Program
 
 Values = Mapping[str, NDArray[np.float64]]
 
-# Runs of a program that takes one input: at least, and as many as give so many errors, if they are
-# short; no more than the first if that took so long.
+# Runs of a program that takes one input: at least, and as many as give so many errors, if their
+# estimate is short; one alone if it is so long.  By the estimate, because few runs state a larger
+# error: a model that one machine accepts must not be refused by a slower one.
 _RUNS, _ERRORS, _SHORT_SECONDS, _LONG_SECONDS = 4, 16, 0.2, 10.0
 # Rounding gives some messages more noise than others: the program admits this much more, in bits,
 # than the sample has.
@@ -50,23 +51,26 @@ class Trial:
 
 
 def tried(
-    emitter: Emitted, described: Description, context: CkksContext, sample: tuple[Values, Values]
+    emitter: Emitted,
+    described: Description,
+    context: CkksContext,
+    sample: tuple[Values, Values],
+    estimate: float,
 ) -> tuple[Program, Trial]:
     """The program of an emitter, and its trial.
 
-    sample   inputs and expected outputs, [batch, *shape] by name
+    sample     inputs and expected outputs, [batch, *shape] by name
+    estimate   seconds of a run
     """
     given, expected = sample
     client, capacity = Client(described, context), described.capacity(context.slots)
     available = len(next(iter(given.values())))
-    runs, size = (_most_runs(expected), 1) if capacity == 1 else (1, min(capacity, available))
+    runs, size = (_runs(expected, estimate), 1) if capacity == 1 else (1, min(capacity, available))
     program, server = None, None
     errors, bound, seconds = dict.fromkeys(expected, 0.0), 0.0, inf
     differences: dict[str, list[NDArray[np.float64]]] = {name: [] for name in expected}
     with client.keygen():
         for run in range(runs):
-            if run >= _RUNS and seconds > _SHORT_SECONDS:
-                break
             rows = slice(run * size, (run + 1) * size)
             encrypted = client.encrypt(_within(described, given, rows))
             if program is None or server is None:
@@ -80,8 +84,6 @@ def tried(
                 differences[name].append(values - expected[name][rows])
                 errors[name] = max(errors[name], float(np.abs(differences[name][-1]).max()))
             bound = max(bound, *(_bound(one) for one in result.values()))
-            if seconds > _LONG_SECONDS:
-                break
     assert program is not None
     # The keys of a deep model take gigabytes.
     program.forget(client.evaluation)
@@ -103,10 +105,14 @@ def _check_memory(program: Program, capacity: int) -> None:
         )
 
 
-def _most_runs(expected: Values) -> int:
+def _runs(expected: Values, estimate: float) -> int:
+    """Of a program that takes one input, at least one."""
+    if estimate > _LONG_SECONDS:
+        return 1
     available = len(next(iter(expected.values())))
     fewest = min(int(values[0].size) for values in expected.values())
-    return min(max(_RUNS, -(-_ERRORS // fewest)), available)
+    wanted = _RUNS if estimate > _SHORT_SECONDS else max(_RUNS, -(-_ERRORS // fewest))
+    return min(wanted, available)
 
 
 def _noisier(encrypted: Mapping[str, Ciphertext]) -> dict[str, CkksCiphertext]:

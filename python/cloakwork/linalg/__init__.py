@@ -6,6 +6,7 @@ matrix, is a LinAlgError; a matrix that is not finite gives NaN.
 
 from cloakwork.array_api.linear import matmul, matrix_transpose, tensordot, vecdot
 from cloakwork.errors import LinAlgError
+from cloakwork.linalg.chains import multi_dot
 from cloakwork.linalg.factors import (
     EighResult,
     EigResult,
@@ -57,6 +58,7 @@ __all__ = [
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
+    "multi_dot",
     "norm",
     "outer",
     "pinv",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Literal, SupportsFloat
 
 from cloakwork import ops
 from cloakwork._core import Tensor, float64
 from cloakwork.array_api.common import Axis, axes_of, cast
-from cloakwork.array_api.datatypes import FLOATING
+from cloakwork.array_api.datatypes import FLOATING, KINDS
 from cloakwork.array_api.searching import count_nonzero
 from cloakwork.errors import ParamError
 from cloakwork.linalg.checks import matrices
@@ -30,8 +30,16 @@ def vector_norm(
     >>> cw.linalg.vector_norm(cw.asarray([3.0, 4.0]))
     Tensor(5., dtype=f64)
     """
-    sizes = _magnitudes(x)
+    given: object = ord
+    if not isinstance(given, SupportsFloat):
+        raise ParamError("ord", repr(ord), "a real number, for vectors")
     axes = axes_of(axis, x.ndim)
+    if ord == 2:
+        # Squares of real numbers need no magnitudes.
+        real = x.dtype.name in KINDS["real floating"]
+        squares = ops.square(x if real else _magnitudes(x))
+        return ops.sqrt(ops.sum(squares, axes, keepdims=keepdims))
+    sizes = _magnitudes(x)
     if ord == math.inf:
         return _extreme(sizes, axes, keepdims, True)
     if ord == -math.inf:
@@ -40,8 +48,6 @@ def vector_norm(
         return cast(ops.count_nonzero(sizes, axes, keepdims=keepdims), sizes.dtype)
     if ord == 1:
         return ops.sum(sizes, axes, keepdims=keepdims)
-    if ord == 2:
-        return ops.sqrt(ops.sum(ops.square(sizes), axes, keepdims=keepdims))
     return ops.sum(sizes**ord, axes, keepdims=keepdims) ** (1 / ord)
 
 

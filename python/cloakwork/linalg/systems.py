@@ -44,6 +44,8 @@ def norm(
     """
     x = asarray(x)
     axes = axes_of(axis, x.ndim)
+    if axis is not None and not axes:
+        raise AxisError("axis", axis, f"one axis or two, of the {x.ndim}")
     if ord is None and (axis is None or len(axes) < 3):
         return vector_norm(x, axis=axis, keepdims=keepdims)
     if len(axes) == 1:

@@ -23,7 +23,7 @@ from cloakwork.errors import ParamError
 from cloakwork.tensors.conversion import DTypeLike, asarray
 
 Method = Literal["linear", "lower", "higher", "nearest", "midpoint"]
-_METHODS = frozenset(("linear", "lower", "higher", "nearest", "midpoint"))
+METHODS = frozenset(("linear", "lower", "higher", "nearest", "midpoint"))
 
 
 def cumsum(
@@ -83,6 +83,7 @@ def average(
     Tensor(1.75, dtype=f64)
     """
     x = asarray(x)
+    x = x if x.dtype.kind in "fc" else cast(x, float64)
     if weights is None:
         return statistical.mean(x, axis=axis, keepdims=keepdims)
     shares = asarray(weights)
@@ -108,24 +109,24 @@ def median(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = Fals
     """
     x = asarray(x)
     axes = axes_of(axis, x.ndim)
-    lines = _lines(x, axes)
+    lines = lines_of(x, axes)
     size = lines.shape[-1]
     if size == 0:
         require(x, (*KINDS["bool"], *REAL), "x", "real numbers, which have an order")
         found = full(lines.shape[:-1], float("nan"), dtype=lines.dtype)
-        return _kept(found, x.shape, axes) if keepdims else found
+        return kept(found, x.shape, axes) if keepdims else found
     ordered = sort(lines)
     middle = ordered[..., (size - 1) // 2]
     if size % 2 == 0:
         middle = statistical.mean(ordered[..., size // 2 - 1 : size // 2 + 1], axis=-1)
     found = where(isnan(ordered[..., -1]), ordered[..., -1], middle)
-    return _kept(found, x.shape, axes) if keepdims else found
+    return kept(found, x.shape, axes) if keepdims else found
 
 
 def percentile(
     x: ArrayLike | Tensor,
-    q: ArrayLike,
     /,
+    q: ArrayLike,
     axis: Axis = None,
     *,
     method: Method = "linear",
@@ -137,17 +138,13 @@ def percentile(
     >>> cw.percentile([1.0, 2.0, 3.0], 75)
     Tensor(2.5, dtype=f64)
     """
-    parts = np.asarray(q) / 100
-    if not np.all((parts >= 0) & (parts <= 1)):
-        raise ParamError("q", q, "numbers from 0 to 100")
-    fractions: ArrayLike = float(parts) if _is_number(q) else parts
-    return quantile(x, fractions, axis, method=method, keepdims=keepdims)
+    return quantile(x, hundredths(q), axis, method=method, keepdims=keepdims)
 
 
 def quantile(
     x: ArrayLike | Tensor,
-    q: ArrayLike,
     /,
+    q: ArrayLike,
     axis: Axis = None,
     *,
     method: Method = "linear",
@@ -165,21 +162,17 @@ def quantile(
     >>> cw.quantile([1.0, 2.0, 3.0], [0.5, 1.0])
     Tensor([2., 3.], dtype=f64)
     """
-    if method not in _METHODS:
-        raise ParamError("method", repr(method), ", ".join(sorted(_METHODS)))
-    fractions = np.asarray(q, dtype=np.float64)
-    if not np.all((fractions >= 0) & (fractions <= 1)):
-        raise ParamError("q", q, "numbers from 0 to 1")
+    fractions = fractions_of(q, method)
     x = asarray(x)
     axes = axes_of(axis, x.ndim)
-    lines = _lines(x, axes)
+    lines = lines_of(x, axes)
     no_empty(lines.shape[-1], "x", "one element or more along the axes")
     ordered = sort(lines)
-    ordered = ordered if _is_number(q) else cast(ordered, float64)
+    ordered = ordered if is_number(q) else cast(ordered, float64)
     found = _between(ordered, fractions.ravel() * (ordered.shape[-1] - 1), method)
     last = ordered[..., -1:]
     found = moveaxis(where(isnan(last), last, found), -1, 0)
-    found = _kept(found, x.shape, axes) if keepdims else found
+    found = kept(found, x.shape, axes) if keepdims else found
     return found.reshape((*fractions.shape, *found.shape[1:]))
 
 
@@ -194,17 +187,41 @@ def _between(ordered: Tensor, places: NDArray[np.float64], method: str) -> Tenso
     if method == "higher":
         return high
     parts = places - below if method == "linear" else np.where(below < above, 0.5, 0.0)
-    share = cast(asarray(parts), ordered.dtype)
+    return mixed(low, high, asarray(parts))
+
+
+def mixed(low: Tensor, high: Tensor, share: Tensor) -> Tensor:
+    """`low + share (high - low)`, exact at both ends."""
+    share = cast(share, low.dtype)
     step = high - low
-    mixed = where(share < 0.5, low + step * share, high - step * (1 - share))
-    return where(low == high, low, mixed)
+    between = where(share < 0.5, low + step * share, high - step * (1 - share))
+    return where(low == high, low, between)
 
 
-def _is_number(q: object) -> bool:
+def fractions_of(q: ArrayLike, method: str) -> NDArray[np.float64]:
+    """The fractions of quantiles; ParamError for others, and for an unknown method."""
+    if method not in METHODS:
+        raise ParamError("method", repr(method), ", ".join(sorted(METHODS)))
+    fractions = np.asarray(q, dtype=np.float64)
+    if not np.all((fractions >= 0) & (fractions <= 1)):
+        raise ParamError("q", q, "numbers from 0 to 1")
+    return fractions
+
+
+def hundredths(q: ArrayLike) -> ArrayLike:
+    """Percentages as fractions: a number of one number."""
+    parts = np.asarray(q) / 100
+    if not np.all((parts >= 0) & (parts <= 1)):
+        raise ParamError("q", q, "numbers from 0 to 100")
+    return float(parts) if is_number(q) else parts
+
+
+def is_number(q: object) -> bool:
+    """Whether `q` is one number of Python's, so that floats keep their dtype."""
     return isinstance(q, int | float)
 
 
-def _lines(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+def lines_of(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     """Floats with the axes merged into the last one."""
     x = x if x.dtype.kind in "fc" else cast(x, float64)
     rest = [axis for axis in range(x.ndim) if axis not in axes]
@@ -212,7 +229,7 @@ def _lines(x: Tensor, axes: tuple[int, ...]) -> Tensor:
     return ops.transpose(x, [*rest, *axes]).reshape((*(x.shape[axis] for axis in rest), size))
 
 
-def _kept(found: Tensor, shape: tuple[int, ...], axes: tuple[int, ...]) -> Tensor:
+def kept(found: Tensor, shape: tuple[int, ...], axes: tuple[int, ...]) -> Tensor:
     """A result with the reduced axes as axes of size 1, after those that came before."""
     before = found.shape[: found.ndim - (len(shape) - len(axes))]
     sizes = [1 if axis in axes else size for axis, size in enumerate(shape)]

@@ -11,7 +11,9 @@ from cloakwork._core import Tensor, float64
 from cloakwork.array_api.common import cast, require
 from cloakwork.array_api.datatypes import FLOATING, KINDS, REAL
 from cloakwork.array_api.elementwise.comparison import isfinite, isinf, isnan, signbit
+from cloakwork.array_api.manipulation import broadcast_shapes
 from cloakwork.array_api.utility import all as every
+from cloakwork.errors import ParamError
 from cloakwork.tensors.conversion import asarray
 
 _ORDERED = (*KINDS["bool"], *REAL)
@@ -78,6 +80,23 @@ def array_equal(
     if equal_nan and {x1.dtype.kind, x2.dtype.kind} <= {"f", "c"}:
         equal = equal | (isnan(x1) & isnan(x2))
     return builtins.bool(every(equal))
+
+
+def array_equiv(x1: ArrayLike | Tensor, x2: ArrayLike | Tensor, /) -> builtins.bool:
+    """Whether all elements agree once both broadcast to one shape: Python's bool.
+
+    False where they do not broadcast.
+
+    >>> import cloakwork as cw
+    >>> cw.array_equiv([1, 2], [[1, 2], [1, 2]])
+    True
+    """
+    x1, x2 = asarray(x1), asarray(x2)
+    try:
+        broadcast_shapes(x1.shape, x2.shape)
+    except ParamError:
+        return False
+    return builtins.bool(every(x1 == x2))
 
 
 def isposinf(x: ArrayLike | Tensor, /) -> Tensor:

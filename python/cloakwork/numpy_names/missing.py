@@ -7,12 +7,15 @@ from numpy.typing import ArrayLike
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.array_api import statistical
-from cloakwork.array_api.common import Axis, cast, require
-from cloakwork.array_api.creation import full, zeros
+from cloakwork.array_api.common import Axis, axes_of, cast, require, some_along
+from cloakwork.array_api.creation import full
 from cloakwork.array_api.datatypes import FLOATING, REAL, finfo
 from cloakwork.array_api.elementwise.comparison import isnan
-from cloakwork.array_api.searching import count_nonzero, where
+from cloakwork.array_api.searching import argmax, argmin, count_nonzero, where
 from cloakwork.array_api.utility import all as every
+from cloakwork.array_api.utility import any as some
+from cloakwork.errors import ParamError
+from cloakwork.numpy_names.averages import cumprod, cumsum
 from cloakwork.numpy_names.comparison import isneginf, isposinf
 from cloakwork.tensors.conversion import DTypeLike, asarray
 
@@ -139,6 +142,89 @@ def nanmin(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = Fals
     return _or_nan(found, x, axis, keepdims)
 
 
+def nanprod(
+    x: ArrayLike | Tensor,
+    /,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    *,
+    keepdims: bool = False,
+) -> Tensor:
+    """The product of the elements that are not NaN along axes, or of all; dtypes as of `prod`.
+
+    >>> import cloakwork as cw
+    >>> cw.nanprod([2.0, cw.nan, 3.0])
+    Tensor(6., dtype=f64)
+    """
+    filled = _filled(asarray(x), 1.0)
+    return statistical.prod(filled, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def nancumsum(
+    x: ArrayLike | Tensor, /, axis: int | None = None, dtype: DTypeLike | None = None
+) -> Tensor:
+    """As `cumsum`, with 0 in place of NaN.
+
+    >>> import cloakwork as cw
+    >>> cw.nancumsum([1.0, cw.nan, 2.0])
+    Tensor([1., 1., 3.], dtype=f64)
+    """
+    return cumsum(_filled(asarray(x), 0.0), axis, dtype)
+
+
+def nancumprod(
+    x: ArrayLike | Tensor, /, axis: int | None = None, dtype: DTypeLike | None = None
+) -> Tensor:
+    """As `cumprod`, with 1 in place of NaN.
+
+    >>> import cloakwork as cw
+    >>> cw.nancumprod([2.0, cw.nan, 3.0])
+    Tensor([2., 2., 6.], dtype=f64)
+    """
+    return cumprod(_filled(asarray(x), 1.0), axis, dtype)
+
+
+def nanargmax(
+    x: ArrayLike | Tensor, /, axis: int | None = None, *, keepdims: bool = False
+) -> Tensor:
+    """The index of the greatest element that is not NaN along an axis, or of all: int64.
+
+    The first one if several.  ValueError where all are NaN, so not in a trace; for no elements too.
+    TypeError for complex numbers.
+
+    >>> import cloakwork as cw
+    >>> cw.nanargmax([1.0, cw.nan, 2.0])
+    Tensor(2, dtype=i64)
+    """
+    x = _numbers(x, axis)
+    return argmax(_filled(x, float("-inf")), axis=axis, keepdims=keepdims)
+
+
+def nanargmin(
+    x: ArrayLike | Tensor, /, axis: int | None = None, *, keepdims: bool = False
+) -> Tensor:
+    """The index of the least element that is not NaN along an axis, or of all: int64.
+
+    The first one if several.  ValueError where all are NaN, so not in a trace; for no elements too.
+    TypeError for complex numbers.
+
+    >>> import cloakwork as cw
+    >>> cw.nanargmin([1.0, cw.nan, 2.0])
+    Tensor(0, dtype=i64)
+    """
+    x = _numbers(x, axis)
+    return argmin(_filled(x, float("inf")), axis=axis, keepdims=keepdims)
+
+
+def _numbers(x: ArrayLike | Tensor, axis: int | None) -> Tensor:
+    """A tensor with a number that is not NaN along the axis; ParamError for others."""
+    x = asarray(x)
+    some_along(x, axes_of(axis, x.ndim))
+    if x.dtype.kind == "f" and bool(some(every(isnan(x), axis=axis))):
+        raise ParamError("x", "NaN alone", "a number along the axis; or use argmax or argmin")
+    return x
+
+
 def nan_to_num(
     x: ArrayLike | Tensor,
     /,
@@ -168,8 +254,7 @@ def _filled(x: Tensor, value: float) -> Tensor:
     """`x` with a value in place of NaN."""
     if x.dtype.name not in FLOATING:
         return x
-    fill = zeros((), x.dtype) if x.dtype.kind == "c" else full((), value, dtype=x.dtype)
-    return where(isnan(x), fill, x)
+    return where(isnan(x), full((), value, dtype=x.dtype), x)
 
 
 def _count(x: Tensor, axis: Axis, keepdims: bool) -> Tensor:

@@ -41,7 +41,8 @@ def pad(
     if mode not in _MODES:
         raise ParamError("mode", repr(mode), ", ".join(map(repr, _MODES)))
     widths = _pairs("pad_width", pad_width, x.ndim)
-    if any(not isinstance(width, int) or width < 0 for pair in widths for width in pair):
+    given = np.asarray(pad_width)
+    if given.dtype.kind not in "iu" or np.any(given < 0):
         raise ParamError("pad_width", pad_width, "integers of 0 or more")
     constants = _pairs("constant_values", constant_values, x.ndim)
     for axis, (pair, values) in enumerate(zip(widths, constants, strict=True)):

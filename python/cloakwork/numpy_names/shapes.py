@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 
 from numpy.typing import ArrayLike
 
@@ -74,6 +75,34 @@ def rot90(x: ArrayLike | Tensor, /, k: int = 1, axes: tuple[int, int] = (0, 1)) 
     if turns == 1:
         return swapaxes(flip(x, axis=second), first, second)
     return flip(swapaxes(x, first, second), axis=second)
+
+
+def fliplr(x: ArrayLike | Tensor, /) -> Tensor:
+    """A view of `x` with its second axis reversed: the columns of a matrix.
+
+    >>> import cloakwork as cw
+    >>> cw.fliplr([[1, 2], [3, 4]])
+    Tensor([[2, 1],
+            [4, 3]], dtype=i64)
+    """
+    x = asarray(x)
+    if x.ndim < 2:
+        raise ParamError("x", f"{x.ndim} axes", "two axes or more")
+    return flip(x, axis=1)
+
+
+def flipud(x: ArrayLike | Tensor, /) -> Tensor:
+    """A view of `x` with its first axis reversed: the rows of a matrix.
+
+    >>> import cloakwork as cw
+    >>> cw.flipud([[1, 2], [3, 4]])
+    Tensor([[3, 4],
+            [1, 2]], dtype=i64)
+    """
+    x = asarray(x)
+    if x.ndim == 0:
+        raise ParamError("x", "no axes", "one axis or more")
+    return flip(x, axis=0)
 
 
 def atleast_1d(x: ArrayLike | Tensor, /) -> Tensor:
@@ -203,7 +232,7 @@ def array_split(
         least, longer = divmod(size, sections)
         cuts = [part * least + min(part, longer) for part in range(1, sections)]
     else:
-        cuts = [int(cut) for cut in indices_or_sections]
+        cuts = [index(cut) for cut in indices_or_sections]
     ends = zip([0, *cuts], [*cuts, size], strict=True)
     return [x[window(x.ndim, place, slice(start, stop))] for start, stop in ends]
 
@@ -211,6 +240,6 @@ def array_split(
 concatenate = concat
 __all__ = [
     "append", "array_split", "atleast_1d", "atleast_2d", "atleast_3d", "column_stack",
-    "concatenate", "dstack", "hstack", "ravel", "rot90", "split", "swapaxes", "transpose",
-    "vstack",
+    "concatenate", "dstack", "fliplr", "flipud", "hstack", "ravel", "rot90", "split", "swapaxes",
+    "transpose", "vstack",
 ]  # fmt: skip

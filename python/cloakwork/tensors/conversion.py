@@ -13,9 +13,15 @@ from cloakwork._core import DType, Tensor
 from cloakwork.device.drivers import drivers
 from cloakwork.errors import DTypeError, ParamError
 from cloakwork.fields import elements
+from cloakwork.tensors.native import shortcut
 
 DTypeLike = DType | str | type[Any] | np.dtype[Any]
 Array = NDArray[Any]
+
+# Libraries look for these on arrays and their dtypes: the class of NumPy's numbers, and the rank
+# among classes of arrays.
+DType.type = property(lambda self: self.dtype.type)
+Tensor.__array_priority__ = 0.0
 
 # A dictionary, because NumPy is slow to return the name of a dtype.
 _DTYPES = {np.dtype(dtype.name): dtype for dtype in _core.DTYPES}
@@ -26,6 +32,7 @@ _NUMBER_TYPES = frozenset(_NUMBERS)
 _BUFFERS = (bytes, bytearray, memoryview)
 
 
+@shortcut
 def asarray(
     obj: ArrayLike | Sequence[Any] | Tensor | None,
     /,

@@ -6,6 +6,7 @@ use cloakwork_ir::Device;
 use cloakwork_kernels::{RawLaunch, kernels};
 use std::ffi::c_void;
 use std::sync::Mutex;
+use std::sync::atomic::AtomicU8;
 
 /// `sim` as it is.
 fn own() -> &'static RawDriver {
@@ -136,12 +137,35 @@ pub fn large_modulus() -> Drivers {
     with(RawFunctions { launch, ..*inner() })
 }
 
-/// Queues do not wait for one another.
+/// Queues do not wait for one another, and uploads are late: a race that nothing lost by luck would
+/// show nothing.
 pub fn race() -> Drivers {
+    /// Commands before an upload. `sim` delays one in four, by a tenth of a millisecond or so.
+    const BEFORE: usize = 64;
     unsafe extern "C" fn wait(_: Opaque, _: u64) -> i32 {
         0
     }
-    with(RawFunctions { wait, ..*inner() })
+    unsafe extern "C" fn upload(
+        queue: Opaque,
+        to: *mut c_void,
+        from: *const c_void,
+        bytes: u64,
+    ) -> i32 {
+        static READ: AtomicU8 = AtomicU8::new(0);
+        // SAFETY: the engine's arguments, passed on; the byte that is read lives as long as the
+        // process.
+        unsafe {
+            for _ in 0..if bytes > 0 { BEFORE } else { 0 } {
+                (inner().download)(queue, READ.as_ptr().cast(), to, 1);
+            }
+            (inner().upload)(queue, to, from, bytes)
+        }
+    }
+    with(RawFunctions {
+        wait,
+        upload,
+        ..*inner()
+    })
 }
 
 /// A block is given out again while it is in use: to the next allocation of its device.

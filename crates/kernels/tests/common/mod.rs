@@ -96,6 +96,44 @@ impl Call {
 
     /// Runs the rows of every available instruction set, whole and in pieces, in both directions.
     pub fn check(&self, expected: &[i64]) {
+        for row in self.rows() {
+            let units = self.units();
+            let cuts = [units / 3, units / 3 + 1, units * 2 / 3 + 1].map(|cut| cut.min(units));
+            let [a, b, c] = cuts;
+            self.compare(row, &[(0, units)], expected);
+            self.compare(
+                row,
+                &[(c.max(b), units), (b, c.max(b)), (0, a), (a, b)],
+                expected,
+            );
+            if units <= 64 {
+                let single: Vec<_> = (0..units).map(|unit| (unit, unit + 1)).collect();
+                self.compare(row, &single, expected);
+            }
+        }
+    }
+
+    /// As [`Call::check`], of a kernel with a unit for each element; and pieces alone write their
+    /// own elements: another thread may be at those before them, and at those after them.
+    pub fn check_with_pieces_alone(&self, expected: &[i64]) {
+        self.check(expected);
+        let units = self.units();
+        for piece in [(units / 3, units * 2 / 3 + 1), (units * 2 / 3, units)] {
+            let mut words = self.operand(0).words.clone();
+            for (unit, index) in (0..).zip(self.indices(self.dims.len())) {
+                if (piece.0..piece.1.min(units)).contains(&unit) {
+                    let place = self.place(0, &index);
+                    words[place] = expected[place];
+                }
+            }
+            for row in self.rows() {
+                self.compare(row, &[(piece.0, piece.1.min(units))], &words);
+            }
+        }
+    }
+
+    /// The rows of every available instruction set that fit.
+    fn rows(&self) -> Vec<&'static KernelRow> {
         let input = self
             .operands
             .get(1)
@@ -113,21 +151,7 @@ impl Call {
             "no row of {} for {input} -> {output}",
             self.kernel
         );
-        for row in rows {
-            let units = self.units();
-            let cuts = [units / 3, units / 3 + 1, units * 2 / 3 + 1].map(|cut| cut.min(units));
-            let [a, b, c] = cuts;
-            self.compare(row, &[(0, units)], expected);
-            self.compare(
-                row,
-                &[(c.max(b), units), (b, c.max(b)), (0, a), (a, b)],
-                expected,
-            );
-            if units <= 64 {
-                let single: Vec<_> = (0..units).map(|unit| (unit, unit + 1)).collect();
-                self.compare(row, &single, expected);
-            }
-        }
+        rows
     }
 
     fn compare(&self, row: &'static KernelRow, ranges: &[(u64, u64)], expected: &[i64]) {

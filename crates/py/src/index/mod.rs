@@ -9,6 +9,7 @@ use crate::tensor::{Inner, Tensor};
 use crate::{errors, numbers, on_device};
 use cloakwork_ir::{DType, MAX_RANK, Shape, ShapeItem, Take, View};
 use cloakwork_ops::named;
+use cloakwork_run::eager::{self, Element};
 use cloakwork_trace::is_active;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -74,6 +75,13 @@ pub fn without_axis(py: Python<'_>, tensor: &Inner, axis: usize) -> PyResult<Inn
 /// The view of a basic key; `None` for a key with tensors or masks.
 pub fn basic(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult<Option<Inner>> {
     let dims = tensor.view().shape.dims();
+    if let Inner::Real(real) = tensor
+        && let Some(entry) = of_first_axis(key, dims)?
+        && !is_active()
+        && let Some(part) = real.part_of_first(entry)
+    {
+        return Ok(Some(Inner::Real(part)));
+    }
     let mut resolved = Resolved::default();
     match key.cast::<PyTuple>() {
         Ok(tuple) => {
@@ -87,6 +95,29 @@ pub fn basic(py: Python<'_>, tensor: &Inner, key: &Bound<'_, PyAny>) -> PyResult
         Err(_) => return Ok(None),
     }
     taken(py, tensor, &resolved).map(Some)
+}
+
+/// A single integer or slice as an entry of the first axis; `None` for other keys, and for those
+/// that have to be refused.
+#[inline]
+fn of_first_axis(key: &Bound<'_, PyAny>, dims: &[u64]) -> PyResult<Option<Take>> {
+    let Some(&dim) = dims.first() else {
+        return Ok(None);
+    };
+    if key.is_exact_instance_of::<PyInt>() {
+        let place = key.extract::<i64>().ok().map(|place| {
+            if place < 0 {
+                place.wrapping_add(dim as i64)
+            } else {
+                place
+            }
+        });
+        return Ok(place.map(|place| Take::Index(place as u64)));
+    }
+    if key.is_exact_instance_of::<PySlice>() {
+        return entry(key, 0, dim).map(Some);
+    }
+    Ok(None)
 }
 
 #[inline]
@@ -321,6 +352,9 @@ pub fn set_item(
             "item assignment",
         ));
     }
+    if set_place(inner, key, value)? {
+        return Ok(());
+    }
     let Some(target) = basic(py, inner, key)? else {
         if fancy::put(py, inner, key, value)? {
             return Ok(());
@@ -338,20 +372,39 @@ pub fn set_item(
     eval(py, &named::COPY, values).map(|_| ())
 }
 
+/// Writes a number of Python's to a place of a tensor of one axis at once, if it may be written.
+fn set_place(target: &Inner, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+    if !key.is_exact_instance_of::<PyInt>() {
+        return Ok(false);
+    }
+    let dims = target.view().shape.dims();
+    match (of_first_axis(key, dims)?, target) {
+        (Some(Take::Index(place)), Inner::Real(real)) if place < dims[0] && dims.len() == 1 => {
+            let element = element_for(real, value)?;
+            Ok(element.is_some_and(|element| real.set_at(place, &element)))
+        }
+        _ => Ok(false),
+    }
+}
+
 /// Writes a number of Python's to a tensor of one element at once, if it may be written.
 fn set_number(target: &Inner, value: &Bound<'_, PyAny>) -> PyResult<bool> {
     let Inner::Real(only) = target else {
         return Ok(false);
     };
-    let dtype = only.dtype();
-    if is_active() || !dtype.is_number() || only.storage().is_mapped() {
-        return Ok(false);
+    let element = element_for(only, value)?;
+    Ok(element.is_some_and(|element| only.set_only(&element)))
+}
+
+/// A number of Python's that a tensor takes at once, as an element of it.
+fn element_for(tensor: &eager::Tensor, value: &Bound<'_, PyAny>) -> PyResult<Option<Element>> {
+    let dtype = tensor.dtype();
+    if is_active() || !dtype.is_number() || tensor.storage().is_mapped() {
+        return Ok(None);
     }
     match Number::of(value) {
-        Some(number) if number.weak().meets(dtype) == dtype => {
-            Ok(only.set_only(&number.element(dtype)?))
-        }
-        _ => Ok(false),
+        Some(number) if number.weak().meets(dtype) == dtype => number.element(dtype).map(Some),
+        _ => Ok(None),
     }
 }
 

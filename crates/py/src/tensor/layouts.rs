@@ -35,7 +35,7 @@ pub fn reshaped(
 
 /// The view of a contiguous tensor under a shape with all its sizes given; `None` for a call that
 /// says less, or that is wrong.
-fn at_once(tensor: &Inner, shape: &Bound<'_, PyTuple>) -> Option<Inner> {
+pub fn at_once(tensor: &Inner, shape: &Bound<'_, PyTuple>) -> Option<Inner> {
     let Inner::Real(real) = tensor else {
         return None;
     };

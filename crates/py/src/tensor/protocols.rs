@@ -1,9 +1,8 @@
-//! Protocols of NumPy and of the array API, and methods, which are written in Python.
+//! Protocols of NumPy and of the array API, which are written in Python.
 
 use pyo3::call::PyCallArgs;
-use pyo3::exceptions::{PyAttributeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
 
 /// Calls a function of `cloakwork.array_api.protocols`.
 pub fn call<'py>(
@@ -13,20 +12,6 @@ pub fn call<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let protocols = py.import("cloakwork.array_api.protocols")?;
     protocols.getattr(name)?.call1(args)
-}
-
-/// A method that is written in Python; AttributeError for a name that is none.
-pub fn method<'py>(
-    tensor: &Bound<'py, PyAny>,
-    name: &Bound<'py, PyString>,
-) -> PyResult<Bound<'py, PyAny>> {
-    // Libraries ask for many protocols: none of them is there.
-    if name.to_str()?.starts_with('_') {
-        let text = format!("'cloakwork.Tensor' object has no attribute '{name}'");
-        return Err(PyAttributeError::new_err(text));
-    }
-    let methods = tensor.py().import("cloakwork.tensors.methods")?;
-    methods.getattr("lookup")?.call1((tensor, name))
 }
 
 /// The namespace of the array API.

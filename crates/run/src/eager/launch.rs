@@ -4,7 +4,7 @@
 use super::{EagerArg, EagerError, Tensor, internal};
 use crate::RunError;
 use crate::exec::dispatch;
-use crate::exec::launch::{SPLIT_NS, Workers};
+use crate::exec::launch::{Workers, split_ns};
 use crate::exec::pool;
 use crate::memory::Block;
 use crate::memory::derived::{Blocks, Needed};
@@ -204,7 +204,7 @@ impl Settled {
 
     /// Of so many threads those that are worth it.
     fn threads(&self, threads: usize) -> usize {
-        match self.weight_ns >= 2 * SPLIT_NS {
+        match self.weight_ns >= 2 * split_ns() {
             true => threads.max(1),
             false => 1,
         }
@@ -245,7 +245,7 @@ impl Settled {
             Some(scratch) => scratch,
             None => Block::uninit(0)?,
         };
-        let workers = Workers::new(Some(&pool), &scratch, SPLIT_NS);
+        let workers = Workers::new(Some(&pool), &scratch, split_ns());
         // SAFETY: as above; workers run disjoint units, each with scratch memory of its own.
         unsafe { workers.run(self.row, &raw, self.units, self.weight_ns, &mut || true) };
         Ok(())

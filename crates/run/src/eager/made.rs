@@ -95,6 +95,25 @@ impl Tensor {
         }
         can
     }
+
+    /// Writes one element of its type to a place of a tensor of one axis; false where there is no
+    /// such place, or it must not be written.
+    #[must_use]
+    pub fn set_at(&self, place: u64, element: &Element) -> bool {
+        let size = self.dtype().size_bytes();
+        let (dims, strides) = (self.view().shape.dims(), self.view().strides.as_slice());
+        let ([count], [stride]) = (dims, strides) else {
+            return false;
+        };
+        let can = place < *count && !self.storage().is_read_only() && size <= element.0.len();
+        if can {
+            let bytes = *stride as isize * place as isize * size as isize;
+            let to = self.data().wrapping_offset(bytes);
+            // SAFETY: the place of the view lies inside of its storage, which may be written.
+            unsafe { std::ptr::copy_nonoverlapping(element.0.as_ptr(), to, size) };
+        }
+        can
+    }
 }
 
 #[cfg(test)]

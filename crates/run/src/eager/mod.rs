@@ -7,6 +7,7 @@ mod converted;
 mod kept;
 mod key;
 mod launch;
+mod list;
 mod made;
 mod picked;
 mod prepared;
@@ -15,6 +16,7 @@ mod tensor;
 
 pub use composite::replay;
 pub(crate) use launch::copy as copy_elements;
+pub use list::{CallList, FEW_ELEMENTS, Listed};
 pub use ready::{Element, Operand as ReadyOperand, Ready};
 pub use tensor::{Lent, Storage, Tensor};
 

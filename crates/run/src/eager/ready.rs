@@ -4,7 +4,7 @@
 
 use super::{EagerArg, EagerError, Tensor, call, internal};
 use crate::exec::dispatch;
-use crate::exec::launch::{SPLIT_NS, Workers};
+use crate::exec::launch::{Workers, split_ns};
 use crate::exec::pool;
 use crate::memory::Block;
 use cloakwork_ir::{DType, Shape};
@@ -295,7 +295,7 @@ fn run(
     if dense.elements == 0 {
         return Ok(());
     }
-    let threads = match dense.elements < 2 * SPLIT_NS {
+    let threads = match dense.elements < 2 * split_ns() {
         true => 1,
         false => threads,
     };
@@ -314,7 +314,7 @@ fn run(
             }
             let pool = pool::pool(threads)?;
             let scratch = Block::uninit(0)?;
-            let workers = Workers::new(Some(&pool), &scratch, SPLIT_NS);
+            let workers = Workers::new(Some(&pool), &scratch, split_ns());
             // SAFETY: as above; parts write disjoint elements.
             unsafe { workers.run(row, &launch, dense.elements, dense.elements, &mut || true) };
             Ok(())

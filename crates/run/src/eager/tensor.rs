@@ -7,7 +7,7 @@ use crate::RunError;
 use crate::memory::derived::Derived;
 use crate::memory::wiping::wipe;
 use crate::memory::{Block, into_bytes};
-use cloakwork_ir::{DType, HostTensor, Shape, Type, View};
+use cloakwork_ir::{DType, HostTensor, Shape, Take, Type, View};
 use cloakwork_kernels::Isa;
 use cloakwork_process::Once;
 use std::any::Any;
@@ -282,6 +282,13 @@ impl Tensor {
             return Err(super::internal("a view outside its storage"));
         }
         Ok(self.with_view(view))
+    }
+
+    /// The view of an index or some steps of the first axis; `None` where there are no such.
+    #[must_use]
+    #[inline]
+    pub fn part_of_first(&self, entry: Take) -> Option<Self> {
+        Some(self.with_view(self.body.view.part_of_first(entry)?))
     }
 
     /// The first element's address.

@@ -8,7 +8,7 @@ use crate::exec::devices::{Devices, Flow};
 use crate::exec::function::Functions;
 use crate::exec::hosts::{Given, GivenTensor, HostSlots, Hosts, Inputs};
 use crate::exec::in_order;
-use crate::exec::launch::{SPLIT_NS, Workers};
+use crate::exec::launch::{Workers, split_ns};
 use crate::exec::pool;
 use crate::exec::results::{
     Results, Room, differences, hand_out, hand_out_before, room_for_results,
@@ -66,7 +66,7 @@ impl Default for RunOptions {
             threads: 1,
             verify: false,
             profile: false,
-            split_ns: SPLIT_NS,
+            split_ns: split_ns(),
             tick: TICK,
             schedule_seed: None,
             spill_dir: None,

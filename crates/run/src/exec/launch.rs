@@ -3,11 +3,26 @@
 use crate::memory::Block;
 use crate::share::share;
 use cloakwork_kernels::{KernelRow, RawLaunch};
-pub use cloakwork_plan::SPLIT_NS;
+use cloakwork_plan::SPLIT_NS;
 use rayon::ThreadPool;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The longest time between two checks for cancellation, in nanoseconds.
 pub(crate) const STRETCH_NS: u64 = 50_000_000;
+
+static SPLIT: AtomicU64 = AtomicU64::new(SPLIT_NS);
+
+/// A launch of at least twice this time on one core is divided between threads.
+#[inline]
+#[must_use]
+pub fn split_ns() -> u64 {
+    SPLIT.load(Ordering::Relaxed)
+}
+
+/// Sets [`split_ns`] for runs that begin from now on. Results do not depend on it.
+pub fn set_split_ns(ns: u64) {
+    SPLIT.store(ns.max(1), Ordering::Relaxed);
+}
 
 /// Pieces of a launch for each thread, so that slow or late threads compute fewer of them.
 pub(crate) const PIECES: u64 = 4;

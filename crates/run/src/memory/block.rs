@@ -2,19 +2,16 @@
 
 use crate::RunError;
 use crate::memory::cache;
+use crate::memory::medium::{self, Medium};
 use crate::memory::pages::{HUGE_PAGE_BYTES, Pages};
 use crate::memory::wiping::{is_wiping, wipe};
 use cloakwork_ir::Bytes;
 use memmap2::MmapMut;
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
 use std::sync::Arc;
-
-/// Small buffers start on a cache line.
-const LINE_BYTES: usize = 64;
 
 /// Large buffers are mapped, so that the system zeroes them on first touch, and start on a huge
 /// page: touching fresh pages of 4 KiB costs more than most kernels.
@@ -31,7 +28,8 @@ pub struct Block {
 
 /// Source of the memory.
 enum Source {
-    Heap(Layout),
+    /// A block of `medium`; there until the drop.
+    Medium(Option<Medium>),
     /// A small block of `cache::small`, by size class.
     Small(usize),
     /// Held for its drop, which releases the memory.
@@ -50,8 +48,8 @@ unsafe impl Send for Block {}
 unsafe impl Sync for Block {}
 
 impl Block {
-    /// An uninitialized block, for results that are written before they are read. Small and large
-    /// blocks reuse released ones: fresh pages cost more than most kernels.
+    /// An uninitialized block, for results that are written before they are read. Where they can,
+    /// blocks reuse released memory: fresh pages cost more than most kernels.
     ///
     /// # Errors
     /// As [`Block::zeroed`].
@@ -67,10 +65,12 @@ impl Block {
                 None => Self::map(len, true),
             };
         }
-        let layout = Layout::from_size_align(len, LINE_BYTES).map_err(|_| out_of_memory())?;
-        // SAFETY: `cache::small` serves all sizes up to its largest class, zero included.
-        let start = NonNull::new(unsafe { alloc(layout) }).ok_or_else(out_of_memory)?;
-        Ok(Self::counted(start, len, Source::Heap(layout)))
+        let medium = medium::take_or_make(len).ok_or_else(out_of_memory)?;
+        Ok(Self::counted(
+            medium.start,
+            len,
+            Source::Medium(Some(medium)),
+        ))
     }
 
     fn counted(start: NonNull<u8>, len: usize, source: Source) -> Self {
@@ -109,19 +109,13 @@ impl Block {
     pub fn zeroed(bytes: u64) -> Result<Self, RunError> {
         let out_of_memory = || RunError::OutOfMemory { bytes };
         let len = usize::try_from(bytes).map_err(|_| out_of_memory())?;
-        if let Some((class, start)) = cache::small(len) {
-            // SAFETY: the class has at least `len` bytes.
-            unsafe { start.write_bytes(0, len) };
-            return Ok(Self::counted(start, len, Source::Small(class)));
-        }
         if len >= LARGE_BYTES {
             return Self::map(len, false);
         }
-        let layout = Layout::from_size_align(len.max(1), LINE_BYTES);
-        let layout = layout.map_err(|_| out_of_memory())?;
-        // SAFETY: the layout has a size above zero.
-        let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(out_of_memory)?;
-        Ok(Self::counted(start, len, Source::Heap(layout)))
+        let block = Self::uninit(bytes)?;
+        // SAFETY: the block's own bytes, which nobody else knows yet.
+        unsafe { block.start.write_bytes(0, len) };
+        Ok(block)
     }
 
     /// A block of this many bytes in a private file.
@@ -207,8 +201,11 @@ impl Drop for Block {
             self.zeroize();
         }
         match &mut self.source {
-            // SAFETY: allocated with this layout.
-            Source::Heap(layout) => unsafe { dealloc(self.start.as_ptr(), *layout) },
+            Source::Medium(own) => {
+                if let Some(own) = own.take() {
+                    medium::release(own);
+                }
+            }
             Source::Small(class) => cache::release_small(*class, self.start),
             Source::Mapped { pages, reusable } => {
                 if let (Some(pages), true) = (pages.take(), *reusable) {
@@ -250,7 +247,7 @@ mod tests {
         ] {
             let block = Block::zeroed(bytes as u64).unwrap();
             let alignment = if bytes < HUGE_PAGE_BYTES {
-                LINE_BYTES
+                cache::LINE_BYTES
             } else {
                 HUGE_PAGE_BYTES
             };

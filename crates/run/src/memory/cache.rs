@@ -1,9 +1,10 @@
 //! Released memory that waits for reuse, and the count of all memory in use.
 //!
-//! Small blocks wait in lists of the thread that released them, large ones in one list of the
+//! Small blocks wait in lists of the thread that released them, the others in lists of the
 //! process. Loops over tensors often produce large results of the same size, and their cost is the
 //! system's zeroing of fresh pages.
 
+use crate::memory::medium;
 use crate::memory::pages::{Pages, Waiting};
 use cloakwork_process::Mutex;
 use std::alloc::{Layout, alloc, dealloc};
@@ -12,7 +13,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The smallest class is a cache line, each further one is twice as large.
-const LINE_BYTES: usize = 64;
+pub(super) const LINE_BYTES: usize = 64;
 const CLASSES: usize = 11;
 /// The most cached bytes of one class in one thread.
 const CLASS_LIMIT_BYTES: usize = 256 << 10;
@@ -31,7 +32,7 @@ pub struct MemoryStats {
     pub live_bytes: u64,
     /// The most that were in use at a time.
     pub peak_bytes: u64,
-    /// Released, and cached for the next large block.
+    /// Released, and cached for the next blocks that are not small.
     pub cached_bytes: u64,
 }
 
@@ -41,18 +42,19 @@ pub fn memory_stats() -> MemoryStats {
     MemoryStats {
         live_bytes: LIVE.load(Ordering::Relaxed),
         peak_bytes: PEAK.load(Ordering::Relaxed),
-        cached_bytes: WAITING.load(Ordering::Relaxed),
+        cached_bytes: WAITING.load(Ordering::Relaxed) + medium::waiting_bytes(),
     }
 }
 
-/// Returns cached large blocks to the system, and resets the peak.
+/// Returns cached blocks to the system, and resets the peak.
 pub fn release_cached() {
     release_waiting();
     PEAK.store(LIVE.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// Returns cached large blocks to the system.
+/// Returns cached blocks that are not small to the system.
 pub(crate) fn release_waiting() {
+    medium::release_waiting();
     let mut waiting = LARGE.lock();
     let pages = std::mem::replace(&mut *waiting, Waiting::new());
     WAITING.store(0, Ordering::Relaxed);

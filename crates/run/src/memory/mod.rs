@@ -4,6 +4,7 @@
 mod block;
 pub mod cache;
 pub mod derived;
+mod medium;
 mod pages;
 pub mod spill_file;
 pub mod wiping;

@@ -1,20 +1,22 @@
 """Methods of tensors by NumPy's names and with NumPy's parameters.
 
-`cloakwork.Tensor` gets them when one of them is first looked up.
+`cloakwork.Tensor` gets them when the package is imported.
 """
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
-import cloakwork
 from cloakwork._core import Tensor
-from cloakwork.errors import ParamError
 
-# Not to load NumPy where an attribute is looked for that is no method.
 if TYPE_CHECKING:
+    import cloakwork
     from cloakwork.array_api.common import Axis, Operand
     from cloakwork.tensors.conversion import DTypeLike
+else:
+    # The package imports this module first; its functions are looked up by calls.
+    cloakwork = sys.modules["cloakwork"]
 
 
 def sum(
@@ -208,6 +210,8 @@ def _floating(x: Tensor, dtype: DTypeLike | None) -> Tensor:
 
 def _no_out(out: object) -> None:
     if out is not None:
+        from cloakwork.errors import ParamError
+
         how = "None: methods return new tensors; assign with x[...] = result"
         raise ParamError("out", type(out).__name__, how)
 
@@ -218,13 +222,7 @@ METHODS = (
 )  # fmt: skip
 
 
-def lookup(x: Tensor, name: str) -> Any:
-    """A method of a tensor that its class has not got yet; AttributeError for any other name."""
-    if METHODS[0].__name__ not in Tensor.__dict__:
-        for method in METHODS:
-            setattr(Tensor, method.__name__, method)
-    if name in Tensor.__dict__:
-        return getattr(x, name)
-    error = AttributeError(f"'cloakwork.Tensor' object has no attribute {name!r}")
-    error.name, error.obj = name, x
-    raise error
+def attach() -> None:
+    """Give them to the class: an attribute of the class is found faster than one that is made."""
+    for method in METHODS:
+        setattr(Tensor, method.__name__, method)

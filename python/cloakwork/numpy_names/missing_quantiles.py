@@ -1,0 +1,111 @@
+"""Medians and quantiles that leave out NaN, by NumPy's names."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cloakwork import ops
+from cloakwork._core import Tensor, float64, int64
+from cloakwork.array_api.common import Axis, axes_of, cast
+from cloakwork.array_api.creation import full
+from cloakwork.array_api.elementwise.comparison import isnan
+from cloakwork.array_api.indexing import take_along_axis
+from cloakwork.array_api.manipulation import moveaxis
+from cloakwork.array_api.searching import count_nonzero, where
+from cloakwork.array_api.sorting import sort
+from cloakwork.numpy_names.averages import (
+    Method,
+    fractions_of,
+    hundredths,
+    is_number,
+    kept,
+    lines_of,
+    mixed,
+)
+from cloakwork.tensors.conversion import asarray
+
+
+def nanmedian(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
+    """The median of the elements that are not NaN along axes, or of all; NaN for none.
+
+    Float64 for integers.  TypeError for complex numbers.
+
+    >>> import cloakwork as cw
+    >>> cw.nanmedian([5.0, cw.nan, 1.0, 2.0])
+    Tensor(2., dtype=f64)
+    """
+    return _reduced(x, 0.5, axis, "mean", keepdims)
+
+
+def nanpercentile(
+    x: ArrayLike | Tensor,
+    /,
+    q: ArrayLike,
+    axis: Axis = None,
+    *,
+    method: Method = "linear",
+    keepdims: bool = False,
+) -> Tensor:
+    """As `nanquantile`, with `q` of 0 to 100.
+
+    >>> import cloakwork as cw
+    >>> cw.nanpercentile([1.0, cw.nan, 2.0], 50)
+    Tensor(1.5, dtype=f64)
+    """
+    return nanquantile(x, hundredths(q), axis, method=method, keepdims=keepdims)
+
+
+def nanquantile(
+    x: ArrayLike | Tensor,
+    /,
+    q: ArrayLike,
+    axis: Axis = None,
+    *,
+    method: Method = "linear",
+    keepdims: bool = False,
+) -> Tensor:
+    """As `quantile`, of the elements that are not NaN; NaN where there are none.
+
+    >>> import cloakwork as cw
+    >>> cw.nanquantile([1.0, cw.nan, 2.0], [0.5, 1.0])
+    Tensor([1.5, 2. ], dtype=f64)
+    """
+    fractions_of(q, method)
+    return _reduced(x, q, axis, method, keepdims)
+
+
+def _reduced(
+    x: ArrayLike | Tensor, q: ArrayLike, axis: Axis, method: str, keepdims: bool
+) -> Tensor:
+    """Quantiles, or for the method "mean" the mean of the two next elements."""
+    fractions = np.asarray(q, dtype=np.float64)
+    x = asarray(x)
+    axes = axes_of(axis, x.ndim)
+    # NaN are last, and no others are chosen where all are NaN.
+    ordered = sort(lines_of(x, axes))
+    ordered = ordered if is_number(q) else cast(ordered, float64)
+    if ordered.shape[-1] == 0:
+        found = full((fractions.size, *ordered.shape[:-1]), float("nan"), dtype=ordered.dtype)
+    else:
+        numbers = cast(count_nonzero(~isnan(ordered), axis=-1, keepdims=True), float64)
+        places = ops.maximum(numbers - 1.0, asarray(0.0)) * asarray(fractions.ravel())
+        found = moveaxis(_between(ordered, places, method), -1, 0)
+    found = kept(found, x.shape, axes) if keepdims else found
+    return found.reshape((*fractions.shape, *found.shape[1:]))
+
+
+def _between(ordered: Tensor, places: Tensor, method: str) -> Tensor:
+    """The values at fractional places `[.., n]` of the last axis."""
+    if method == "nearest":
+        places = ops.round(places)
+    below, above = ops.floor(places), ops.ceil(places)
+    low, high = (take_along_axis(ordered, cast(ends, int64)) for ends in (below, above))
+    if method in ("lower", "nearest"):
+        return low
+    if method == "higher":
+        return high
+    if method == "mean":
+        return where(below == above, low, (low + high) * 0.5)
+    share = places - below if method == "linear" else (above - below) * 0.5
+    return mixed(low, high, share)
