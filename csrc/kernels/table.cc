@@ -1,4 +1,5 @@
-// The list of all rows that Rust reads: kernels.inc once for each instruction set.
+// The list of all rows that Rust reads: kernels.inc once for each instruction set that the build
+// has (CW_WITH_...; the portable one is always there).
 #include <stddef.h>
 
 #include "cloakwork/device.h"
@@ -41,12 +42,17 @@
 #undef CW_KERNEL
 #undef CW_PORTABLE_KERNEL
 #define CW_PORTABLE_KERNEL(kernel, suffix, Function, In, Out, derived)
-#if defined(__x86_64__)
-#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
-  CW_DECLARE(kernel, suffix, avx2)                            \
-  CW_DECLARE(kernel, suffix, avx512)
+#if defined(CW_WITH_AVX2)
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, avx2)
 #include "kernels/all.inc"
 #undef CW_KERNEL
+#endif
+#if defined(CW_WITH_AVX512)
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, avx512)
+#include "kernels/all.inc"
+#undef CW_KERNEL
+#endif
+#if defined(CW_WITH_AVX512IFMA)
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) CW_DECLARE(kernel, suffix, avx512ifma)
 #include "kernels/muladd52.inc"
 #undef CW_KERNEL
@@ -60,15 +66,19 @@ namespace {
 constexpr uint32_t kPreferPortable = 64, kPrefer256 = 256, kPrefer512 = 512, kPrefer512Ifma = 513;
 
 constexpr cw_kernel_row kRows[] = {
-#if defined(__x86_64__)
+#if defined(CW_WITH_AVX512IFMA)
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, avx512ifma, CW_AVX512IFMA, kPrefer512Ifma, In, Out, derived)
 #include "kernels/muladd52.inc"
 #undef CW_KERNEL
+#endif
+#if defined(CW_WITH_AVX512)
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, avx512, CW_AVX512, kPrefer512, In, Out, derived)
 #include "kernels/all.inc"
 #undef CW_KERNEL
+#endif
+#if defined(CW_WITH_AVX2)
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
   CW_ROW(kernel, suffix, avx2, CW_AVX2, kPrefer256, In, Out, derived)
 #include "kernels/all.inc"

@@ -17,13 +17,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scripts.dev.console import ROOT, DevError, say
+from scripts.dev.toolchain import words_of
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
 _PACKAGES = "Debian: apt install g++-aarch64-linux-gnu qemu-user"
 _SOURCE = ROOT / "tests" / "portable" / "replay.cc"
 _OUT = ROOT / "target" / "aarch64"
 _INCLUDES = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'include'}"]
-# As in crates/kernels/build.rs, except for the optimisation: less compiles three times as fast.
+# As in crates/csrc/build, except for the optimisation: less compiles three times as fast.
 _FLAGS = ["-std=c++17", "-O1"]
 _KERNELS = [*_FLAGS, "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"]
 _KERNELS += ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
@@ -72,9 +73,7 @@ def check() -> None:
 
 def built_kernels() -> Path | None:
     """The folder of the newest archives of kernels that cargo built for this machine."""
-    archives = (ROOT / "target").glob(
-        "*/build/cloakwork-kernels-*/out/libcloakwork_kernels_common.a"
-    )
+    archives = (ROOT / "target").glob("*/build/cloakwork-csrc-*/out/libcloakwork_kernels.a")
     newest = max(archives, key=lambda path: path.stat().st_mtime, default=None)
     return newest.parent if newest else None
 
@@ -137,9 +136,9 @@ def _near(a: tuple[float, ...], b: tuple[float, ...], bound: float) -> bool:
 def _host_player() -> list[str]:
     archives = built_kernels()
     assert archives is not None
-    compiler = (os.environ.get("CXX") or "c++").split()
+    compiler = words_of(os.environ.get("CXX") or "c++")
     player = _OUT / "replay-here"
-    linked = [f"-Wl,--start-group,{','.join(map(str, sorted(archives.glob('*.a'))))},--end-group"]
+    linked = list(map(str, sorted(archives.glob("*.a"))))
     _run([*compiler, *_FLAGS, *_INCLUDES, str(_SOURCE), *linked, "-o", str(player)])
     return [str(player)]
 

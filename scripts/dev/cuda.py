@@ -2,7 +2,7 @@
 
 A module is a folder of `cuda/kernels`: `units.cu`, one unit a thread, or a file of its own of tuned
 kernels. Each becomes PTX by NVRTC, machine code of two GPUs by ptxas, and one fatbin in
-`target/cuda`, made again when a file that it includes changes. `crates/kernels/build.rs` embeds the
+`target/cuda`, made again when a file that it includes changes. `crates/csrc/build` embeds the
 fatbins if their `digest` is that of all sources.
 """
 
@@ -20,12 +20,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from scripts.dev import cuda_sources, nvrtc
+from scripts.dev import cuda_sources, locks, nvrtc
 from scripts.dev.console import ROOT, DevError, Words, call_or_fail, say
 
 OUT = ROOT / "target" / "cuda"
 # One release: a newer compiler writes PTX that drivers of CUDA 13.0 refuse.
-WHEELS = ("nvidia-cuda-nvrtc==13.0.88", "nvidia-cuda-nvcc==13.0.88")
+WHEELS = locks.group("cuda")
 PTX_VERSION = ".version 9.0"
 # PTX for later GPUs, and machine code for these.
 PTX_TARGET, TARGETS = 80, (80, 90)
@@ -42,7 +42,7 @@ _OPTIONS = [
     "--device-int128",
     "-DCW_CUDA",
     f"--pre-include={_PRELUDE}",
-    # As in crates/kernels/build.rs: a product and a sum stay two roundings.
+    # As in crates/csrc/build: a product and a sum stay two roundings.
     "--fmad=false",
     # "Unrecognized #pragma": GCC's.
     "-diag-suppress=161,186",
@@ -171,21 +171,13 @@ def _reason(wheels: Path, module: Module) -> str | None:
 def _install() -> Path:
     """Put the compiler's wheels into a folder of the build; return where its files are."""
     folder = OUT / "wheels"
-    done = folder / "installed"
-    if not done.exists() or done.read_text() != " ".join(WHEELS):
+    done, lock = folder / "installed", locks.CUDA
+    if not done.exists() or done.read_bytes() != lock.content():
         say(f"cuda: installing {' and '.join(WHEELS)}")
         shutil.rmtree(folder, ignore_errors=True)
-        pip: Words = [
-            sys.executable,
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-deps",
-            "--root-user-action=ignore",
-        ]
-        call_or_fail([*pip, "--target", folder, *WHEELS])
-        done.write_text(" ".join(WHEELS))
+        quietly = ["--quiet", "--root-user-action=ignore"]
+        call_or_fail([*locks.install(sys.executable, lock), *quietly, "--target", folder])
+        done.write_bytes(lock.content())
     return folder / "nvidia" / "cu13"
 
 

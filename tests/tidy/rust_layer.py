@@ -7,7 +7,7 @@ from typing import Any
 
 from tidy.tree import code_only
 
-UNSAFE_ALLOWED = {"kernels", "devices", "run", "py"}
+UNSAFE_ALLOWED = {"csrc", "kernels", "devices", "run", "py", "extension"}
 FORBID_UNSAFE = "#![forbid(unsafe_code)]"
 # A crate that needs `unsafe` in one file denies it, and allows it in that file alone.
 UNSAFE_FILES = {
@@ -61,7 +61,9 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "trace": {"process", "ir", "ops", "verify", "run", "kernels"},
     "conformance": {"ir", "ops", "verify", "plan", "run", "kernels", "devices"},
     "py": {*_ENGINE, "process", "devices", "library", "trace", "conformance"},
-    "testing": {*_ENGINE, "devices", "conformance"},
+    "csrc": set(),
+    "extension": {"py", "csrc"},
+    "testing": {*_ENGINE, "devices", "conformance", "csrc"},
 }
 _PREFIX = "cloakwork-"
 
@@ -122,7 +124,7 @@ def lock_findings(path: str, source: str) -> list[str]:
 
 
 def dependency_findings(crate: str, manifest: dict[str, Any]) -> list[str]:
-    """Return the edges that point the wrong way. Tests of any crate may use `testing`."""
+    """Return the edges that point the wrong way. Tests of any crate may use these two."""
     if crate not in MAY_DEPEND_ON:
         return [f"crate {crate} has no row in MAY_DEPEND_ON: decide what it may know"]
     allowed = MAY_DEPEND_ON[crate]
@@ -130,7 +132,7 @@ def dependency_findings(crate: str, manifest: dict[str, Any]) -> list[str]:
     tables = [manifest, *manifest.get("target", {}).values()]
     for table in tables:
         for section in ("dependencies", "build-dependencies", "dev-dependencies"):
-            tests_only = {"testing"} if section == "dev-dependencies" else set()
+            tests_only = {"testing", "csrc"} if section == "dev-dependencies" else set()
             for name in sorted(_own_crates(table.get(section, {})) - allowed - tests_only):
                 findings.append(f"{crate} may not depend on {name} ({section})")
     return findings

@@ -135,7 +135,7 @@ def features(*scope: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.skipif(find_tool("cargo") is None, reason="no cargo")
-@pytest.mark.parametrize("package", ["cloakwork-py", "cloakwork-testing"])
+@pytest.mark.parametrize("package", ["cloakwork-extension", "cloakwork-testing"])
 def test_what_is_built_alone_has_the_features_of_the_whole(package: str) -> None:
     """Otherwise it would be compiled again for each build, with all that needs it."""
     whole = features("--workspace")

@@ -23,7 +23,7 @@ def archives() -> list[Path]:
     """Return the archives of the newest build of the kernels in each Cargo profile."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
     newest: dict[Path, Path] = {}
-    for folder in (tree.ROOT / target).glob("*/build/cloakwork-kernels-*/out"):
+    for folder in (tree.ROOT / target).glob("*/build/cloakwork-csrc-*/out"):
         found = newest.get(folder.parents[1])
         if any(folder.glob("*.a")) and (found is None or _time(found) < _time(folder)):
             newest[folder.parents[1]] = folder

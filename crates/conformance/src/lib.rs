@@ -5,6 +5,9 @@
 //! difference is; it computes nothing itself. Contains no op names.
 #![deny(unsafe_code)]
 
+#[cfg(test)]
+use cloakwork_csrc as _;
+
 mod calls;
 mod conform;
 mod diff;

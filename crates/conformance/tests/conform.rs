@@ -4,6 +4,7 @@
 mod planted;
 
 use cloakwork_conformance::{Conformance, Shows, Side, Trying, conform, ops_held, sizes};
+use cloakwork_csrc as _;
 use cloakwork_devices::{Capabilities, Costs, Drivers};
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;

@@ -6,6 +6,7 @@ mod planted;
 use cloakwork_conformance::{
     Comparing, Comparison, Difference, Inputs, Place, Shows, Side, diff, inputs,
 };
+use cloakwork_csrc as _;
 use cloakwork_devices::Drivers;
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;

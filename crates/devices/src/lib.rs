@@ -5,6 +5,7 @@
 //! and queues. [`load`] reads a vendor's driver from a shared library.
 //!
 //! ```
+//! # use cloakwork_csrc as _;
 //! use cloakwork_devices::{Capabilities, Drivers};
 //! use cloakwork_ir::Device;
 //!
@@ -19,6 +20,9 @@
 //! # Ok::<(), cloakwork_devices::DeviceError>(())
 //! ```
 #![deny(unsafe_op_in_unsafe_fn)]
+
+#[cfg(test)]
+use cloakwork_csrc as _;
 
 mod abi;
 mod cpu;

@@ -3,6 +3,7 @@
 
 mod made_up;
 
+use cloakwork_csrc as _;
 use cloakwork_devices::{
     DeviceError, DeviceMemory, FailedCheck, Node, NodeWork, OpenDevice, Queue, Segment, Span,
 };

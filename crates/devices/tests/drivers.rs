@@ -1,5 +1,6 @@
 //! What tables of drivers may say, and what they make of devices.
 
+use cloakwork_csrc as _;
 use cloakwork_devices::{Capabilities, Costs, Driver, Drivers, Opaque, RawDriver, RawFunctions};
 use cloakwork_ir::{DType, Device};
 use cloakwork_kernels::Isa;

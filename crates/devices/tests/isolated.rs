@@ -2,6 +2,7 @@
 //! the tests have a `main` of their own.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+use cloakwork_csrc as _;
 use cloakwork_devices::{DeviceError, Driver, at_step, isolate, watched};
 use std::path::Path;
 use std::sync::OnceLock;

@@ -7,6 +7,7 @@
 //! Each figure is the least of many short windows: other work on the machine only adds to one.
 #![allow(clippy::unwrap_used)]
 
+use cloakwork_csrc as _;
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, available_isas, select};
 use std::ffi::c_void;

@@ -2,6 +2,7 @@
 //! row by the features of the processor. `docs/kernels.md` defines each launch.
 //!
 //! ```
+//! # use cloakwork_csrc as _;
 //! use cloakwork_ir::DType;
 //! use cloakwork_kernels::{Isa, best_isa, kernels, select};
 //!
@@ -12,6 +13,9 @@
 //! assert!(select("modmul", DType::F32, DType::F32, best_isa()).is_none());
 //! assert!(kernels().iter().any(|other| other.symbol == best.symbol));
 //! ```
+
+#[cfg(test)]
+use cloakwork_csrc as _;
 
 mod abi;
 mod check;

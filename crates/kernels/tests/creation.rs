@@ -3,6 +3,7 @@
 
 mod common;
 
+use cloakwork_csrc as _;
 use cloakwork_ir::DType;
 use common::direct::{Launch, Tensor, Value};
 use common::random::Random;

@@ -10,6 +10,7 @@
 #[path = "common/typed.rs"]
 mod typed;
 
+use cloakwork_csrc as _;
 use cloakwork_library::{Complex, ComplexTransform, FromSpectrum, Matrix, Scalar, ToSpectrum};
 use typed::{BATCHES, C, Element, Launch, Tensor, Values, check};
 

@@ -4,6 +4,7 @@
 
 mod common;
 
+use cloakwork_csrc as _;
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, available_isas, best_isa, kernels};
 use common::Block;

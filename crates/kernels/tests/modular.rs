@@ -3,6 +3,7 @@
 
 mod common;
 
+use cloakwork_csrc as _;
 use cloakwork_ir::DType;
 use common::random::{INJECTIVE, LAYOUTS, Layout, Random, operand, wrap};
 use common::{Call, MODULI};

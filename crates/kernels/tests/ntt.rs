@@ -3,6 +3,7 @@
 
 mod common;
 
+use cloakwork_csrc as _;
 use cloakwork_ir::DType;
 use common::random::{Random, wrap};
 use common::{Call, MODULI, Operand};

@@ -3,6 +3,7 @@
 
 mod common;
 
+use cloakwork_csrc as _;
 use cloakwork_ir::{DType, NUMBER_DTYPES};
 use common::direct::{Launch, Tensor, Value, indices};
 use common::random::{INJECTIVE, LAYOUTS, Random};

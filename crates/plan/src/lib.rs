@@ -5,6 +5,7 @@
 //! touches no tensor data; running it is `cloakwork-run`'s work.
 //!
 //! ```
+//! # use cloakwork_csrc as _;
 //! use cloakwork_kernels::Isa;
 //! use cloakwork_plan::{Options, plan};
 //! use cloakwork_verify::verify;
@@ -25,6 +26,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]
+
+#[cfg(test)]
+use cloakwork_csrc as _;
 
 mod arena;
 mod budget;

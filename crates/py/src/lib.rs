@@ -48,9 +48,11 @@ mod trace;
 
 use pyo3::prelude::*;
 
-/// The compiled engine; use the package `cloakwork` instead.
-#[pymodule]
-fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+/// Adds all classes and functions to the module `cloakwork._core`.
+///
+/// # Errors
+/// Python's, where an object cannot be made.
+pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     // Before any fork that has something to survive.
     cloakwork_process::survive_forks();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

@@ -2,6 +2,7 @@
 //! program once, in microseconds.
 #![allow(clippy::unwrap_used, missing_docs)]
 
+use cloakwork_csrc as _;
 use cloakwork_ir::{Arg, Builder, DType, HostSlot, HostTensor, Program, Shape, Type};
 use cloakwork_plan::{Options, plan};
 use cloakwork_run::{Executor, RunOptions};

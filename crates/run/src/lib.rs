@@ -6,6 +6,7 @@
 //! computed contents, memory, devices, user functions, or an interrupt.
 //!
 //! ```
+//! # use cloakwork_csrc as _;
 //! use cloakwork_kernels::best_isa;
 //! use cloakwork_plan::{Options, plan};
 //! use cloakwork_run::{Executor, RunOptions};
@@ -28,6 +29,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![deny(unsafe_op_in_unsafe_fn)]
+
+#[cfg(test)]
+use cloakwork_csrc as _;
 
 pub mod eager;
 mod error;

@@ -2,6 +2,7 @@
 //! layout, the instruction set, and the division of units among threads.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
+use cloakwork_csrc as _;
 use cloakwork_ir::{ALL_DTYPES, DType, Shape, View, read_word, write_word};
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, available_isas, kernels, select};
 use cloakwork_ops::{ALL, Checking, ContentCheck};

@@ -4,6 +4,7 @@
 #[path = "../../devices/tests/made_up/mod.rs"]
 mod made_up;
 
+use cloakwork_csrc as _;
 use cloakwork_devices::{Capabilities, Costs, Driver, Drivers};
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;

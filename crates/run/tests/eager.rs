@@ -1,6 +1,7 @@
 //! Single ops: rejected arguments, and agreement with plain integers.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
+use cloakwork_csrc as _;
 use cloakwork_ir::{DType, HostTensor, Shape, ShapeItem, View};
 use cloakwork_kernels::best_isa;
 use cloakwork_ops::{ALL, Code, find};

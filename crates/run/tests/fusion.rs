@@ -7,6 +7,7 @@
     reason = "tests"
 )]
 
+use cloakwork_csrc as _;
 use cloakwork_ir::text;
 use cloakwork_kernels::best_isa;
 use cloakwork_plan::{Options, Plan, plan};

@@ -2,6 +2,7 @@
 //! arguments.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
+use cloakwork_csrc as _;
 use cloakwork_ir::{DType, HostTensor, Shape, View};
 use cloakwork_kernels::best_isa;
 use cloakwork_ops::{Code, find};

@@ -1,6 +1,7 @@
 //! `matmul` with each of its tilings and operand layouts, against sums of plain integers.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
+use cloakwork_csrc as _;
 use cloakwork_ir::{DType, HostTensor, Shape, View};
 use cloakwork_kernels::best_isa;
 use cloakwork_ops::{Code, find};

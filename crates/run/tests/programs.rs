@@ -2,6 +2,7 @@
 //! instruction set of this processor, both layouts, one to three threads.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)]
 
+use cloakwork_csrc as _;
 use cloakwork_ir::{Bytes, DType, HostId, HostTensor, Program, Shape, View, text};
 use cloakwork_kernels::available_isas;
 use cloakwork_plan::{Options, PlanError, plan};

@@ -1,6 +1,7 @@
 //! Tensors that a device holds are neither uploaded for a run nor downloaded after it.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
+use cloakwork_csrc as _;
 use cloakwork_ir::{DType, Device, HostId, HostTensor, Shape, text};
 use cloakwork_kernels::best_isa;
 use cloakwork_plan::{Options, Plan, PlanError, Resident, Way, Work, plan};

@@ -1,6 +1,7 @@
 //! From its second run on, an executor submits each segment of a plan by one call of the driver.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic)]
 
+use cloakwork_csrc as _;
 use cloakwork_devices::{
     Capabilities, Costs, Driver, Drivers, Opaque, RawDriver, RawFunctions, RawParts,
     RawSegmentFunctions,

@@ -12,6 +12,9 @@
 //! ```
 #![forbid(unsafe_code)]
 
+// Whatever is tested runs kernels.
+use cloakwork_csrc as _;
+
 mod circom;
 mod execution;
 mod filetest;

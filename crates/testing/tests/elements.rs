@@ -1,6 +1,7 @@
 //! Data of a program and inputs of a run are checked against their dtype.
 #![allow(clippy::unwrap_used)]
 
+use cloakwork_csrc as _;
 use cloakwork_formats::{load, save_container};
 use cloakwork_ir::{DType, Field, HostId, HostTensor, Program, Shape, text};
 use cloakwork_kernels::best_isa;

@@ -6,6 +6,7 @@
 //! runs when a result is needed. This crate does not run programs.
 //!
 //! ```
+//! # use cloakwork_csrc as _;
 //! use cloakwork_ir::{DType, HostSlot, Shape, Type};
 //! use cloakwork_kernels::best_isa;
 //! use cloakwork_trace::{Tensor, Trace};
@@ -20,6 +21,9 @@
 //! assert!(matches!(slots[1], HostSlot::Output { name } if name == "y"));
 //! ```
 #![forbid(unsafe_code)]
+
+#[cfg(test)]
+use cloakwork_csrc as _;
 
 mod active;
 mod batch;

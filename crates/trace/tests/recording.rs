@@ -1,6 +1,7 @@
 //! Calls become steps, and what a trace may not hold is refused, with no Python in sight.
 #![allow(clippy::unwrap_used)]
 
+use cloakwork_csrc as _;
 use cloakwork_ir::{DType, Device, Shape, Type, text};
 use cloakwork_kernels::best_isa;
 use cloakwork_ops::{OpDef, find};

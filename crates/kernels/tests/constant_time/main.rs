@@ -23,6 +23,7 @@ mod launches;
 mod path;
 mod taint;
 
+use cloakwork_csrc as _;
 use common::Call;
 use launches::{Secret, arithmetic, samplers};
 use path::path_of;

@@ -1,6 +1,8 @@
 //! The elementwise kernels against Rust's own arithmetic.
 #![allow(clippy::unwrap_used)]
 
+use cloakwork_csrc as _;
+
 #[path = "../common/mod.rs"]
 mod common;
 

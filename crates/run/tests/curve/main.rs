@@ -9,6 +9,7 @@
 
 mod numbers;
 
+use cloakwork_csrc as _;
 use cloakwork_ir::{DType, Field, Group, HostTensor, POINT_DTYPES, Shape};
 use cloakwork_kernels::available_isas;
 use cloakwork_ops::{Code, find};

@@ -39,6 +39,7 @@ mod report {
         }
     }
 }
+use cloakwork_csrc as _;
 use cloakwork_run::RunError;
 
 use cloakwork_ir::text;

@@ -1,6 +1,8 @@
 //! The process of a driver for tests: what `cloakwork/device/process.py` is for users.
 #![forbid(unsafe_code)]
 
+use cloakwork_csrc as _;
+
 fn main() {
     let parent = std::env::args()
         .nth(1)

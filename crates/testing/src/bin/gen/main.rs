@@ -7,6 +7,7 @@ mod algebra;
 mod markdown;
 mod python;
 
+use cloakwork_csrc as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
