@@ -13,7 +13,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
         + " then: python3.11 dev.py ..."
     )
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
 from scripts.dev.commands import main
 

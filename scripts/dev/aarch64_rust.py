@@ -13,6 +13,7 @@ import subprocess
 from collections.abc import Collection
 from pathlib import Path
 
+from scripts.dev import rust_tests
 from scripts.dev.console import ROOT, DevError, Words, say, step
 from scripts.dev.toolchain import needed_rust, require_rust, rust_version
 
@@ -24,7 +25,7 @@ _RUSTC = _DEBIAN / "usr" / "bin" / "rustc"
 _COMPILER, _LIBRARY, _FOR_TARGET = "rustc-web", "libstd-rust-web-dev", "libstd-rust-web-dev:arm64"
 _TOOLS = ("apt-get", "apt-cache", "dpkg-query", "dpkg-deb")
 # Without the interface to Python, whose libraries take half a minute more.
-_SCOPE: Words = ["--workspace", "--exclude", "cloakwork-py", "--locked"]
+_SCOPE: Words = [*rust_tests.SCOPE, "--locked"]
 
 
 class Unavailable(Exception):

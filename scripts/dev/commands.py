@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.dev import cuda as kernels
-from scripts.dev import cuda_driver, cuda_shim, glibc
+from scripts.dev import cuda_driver, cuda_shim, glibc, locks, rust_tests
 from scripts.dev import gpu_check as gpu
 from scripts.dev import matrix as matrices
+from scripts.dev import release_check as releases
 from scripts.dev import sanitize as sanitizers
+from scripts.dev import sdist as sources
 from scripts.dev.console import INTERRUPTED, ROOT, DevError, Words, call, call_or_fail, say
 from scripts.dev.environment import (
     PROFILE,
@@ -31,12 +33,13 @@ _PYTHON_SOURCES = ("dev.py", "scripts", "python", "tests", "benches", "examples"
 _HOW_TO_CALL = "`python3 dev.py shell` or `. .venv/bin/activate` makes `cloakwork` a command"
 # Tests of large parameters take some gigabytes each.
 _TEST_PROCESSES = 4
+_ALL = "--all"
 _CLANG_SOURCES = ("*.cc", "*.h", "*.cu", "*.cuh")
 
 
 def demo(args: Args) -> int:
     """Build, then run a demo: digits, or the one named (merkle, dot, sharpen)."""
-    ensure_built()
+    ensure_built(locks.DEMO)
     named = args[:1] if args and not args[0].startswith("-") else ["digits"]
     rest = args[1:] if args and not args[0].startswith("-") else args
     status = call([VENV / "bin" / "cloakwork", "demo", *named, *rest], environment())
@@ -46,21 +49,17 @@ def demo(args: Args) -> int:
 
 
 def test(args: Args) -> int:
-    """Build, then run every test; with arguments, only pytest with these."""
+    """Build, then run every test, with --all large cases too; with other words, pytest alone."""
     ensure_built()
-    if args:
+    if args and list(args) != [_ALL]:
         return call([PYTHON, "-m", "pytest", *args], environment())
-    cargo = require_rust()
     say("Rust's tests")
-    # The extension crate is left out: it does not link libpython, and pytest tests it through
-    # Python.
-    rust = ["test", "--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
-    call_or_fail([cargo, *rust], environment())
+    rust_tests.run(require_rust(), PROFILE, environment())
     say("Python's tests")
     processes = min(len(os.sched_getaffinity(0)), _TEST_PROCESSES)
-    # Tests of a file have fixtures in common, and an order.
+    # Tests of a file have fixtures in common.
     spread = ["-n", str(processes), "--dist", "loadfile"]
-    return call([PYTHON, "-m", "pytest", "tests", "-q", *spread], environment())
+    return call([PYTHON, "-m", "pytest", "tests", "-q", *spread, *args], environment())
 
 
 def setup(args: Args) -> int:
@@ -75,7 +74,7 @@ def setup(args: Args) -> int:
 
 def shell(args: Args) -> int:
     """Open a shell in which `cloakwork` is a command; with arguments, run only these."""
-    ensure_built()
+    ensure_built(locks.DEMO)
     command = list(args) or [os.environ.get("SHELL") or "/bin/sh"]
     if not args:
         say(f"{command[0]} with `cloakwork` and its `python` on the path; `exit` leaves it")
@@ -142,7 +141,7 @@ def fix(args: Args) -> int:
 
 def _accept_snapshots(cargo: str) -> int:
     """Rewrite the expectations after programs under tests, and the plans beside them."""
-    scope = ["--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
+    scope = ["--locked", *rust_tests.SCOPE, "--profile", PROFILE, "--quiet"]
     env = {**environment(), "UPDATE_EXPECT": "1"}
     call_or_fail([cargo, "test", *scope, "--test", "programs", "--test", "passes"], env)
     say("expectations are rewritten: review `git diff tests`")
@@ -154,6 +153,12 @@ def gen(args: Args) -> int:
     if list(args) not in ([], ["--check"]):
         raise DevError(f"gen takes --check or no argument, got: {' '.join(args)}")
     return call(_generate(require_rust(), args), environment())
+
+
+def lock(args: Args) -> int:
+    """Lock what builds and tests install; --upgrade [NAME...] takes newer Python packages."""
+    locks.renew(args)
+    return 0
 
 
 def bench(args: Args) -> int:
@@ -204,15 +209,30 @@ def gpu_check(args: Args) -> int:
     return gpu.run(args)
 
 
+def sdist(args: Args) -> int:
+    """Make the source distribution; check that it has every file that the build read."""
+    _refuse(args, "sdist")
+    ensure_built()
+    sources.check()
+    return 0
+
+
+def release_check(args: Args) -> int:
+    """Run what a release needs beyond the gate, all or the parts named; note what passed."""
+    return releases.run(args)
+
+
 def wheel(args: Args) -> int:
     """Build the wheel with full optimisation into dist/, for glibc 2.28 and newer."""
-    ensure_environment()
+    ensure_environment(locks.DEMO)
     require_all()
     say(f"the wheel is built {kernels.what_builds_hold()}")
     dist = ROOT / "dist"
     link = glibc.link_arguments()
-    maturin: Words = [VENV / "bin" / "maturin", "build", "--release", "--out", dist, *args]
-    status = call([*maturin, "--", *link] if link else maturin, environment())
+    options: Words = ["--locked", "--release", "--out", dist, *args]
+    maturin: Words = [VENV / "bin" / "maturin", "build", *options]
+    env = {**environment(), "CLOAKWORK_BUILD_ISA": "all"}
+    status = call([*maturin, "--", *link] if link else maturin, env)
     if status == 0 and link:
         say(f"{glibc.check_wheels(dist)} needs glibc 2.28 or newer")
     return status
@@ -232,8 +252,8 @@ class Command:
 
 
 _FUNCTIONS = (
-    demo, test, setup, shell, check, fix, gen, bench, fuzz, sanitize, matrix, cuda, gpu_check,
-    wheel,
+    demo, test, setup, shell, check, fix, gen, lock, bench, fuzz, sanitize, matrix, cuda, gpu_check,
+    sdist, wheel, release_check,
 )  # fmt: skip
 COMMANDS = tuple(Command(function.__name__.replace("_", "-"), function) for function in _FUNCTIONS)
 
@@ -262,7 +282,7 @@ def main(argv: Args) -> int:
 
 
 def _usage() -> str:
-    lines = [f"  {command.name:<9}  {command.summary}" for command in COMMANDS]
+    lines = [f"  {command.name:<13}  {command.summary}" for command in COMMANDS]
     return "\n".join(["usage: python3 dev.py COMMAND [ARGUMENTS]", "", *lines])
 
 
@@ -289,7 +309,7 @@ def _wants_peers(args: Args) -> bool:
 
 
 def _clippy(cargo: str) -> Words:
-    scope = ["--workspace", "--all-targets", "--profile", PROFILE, "--quiet"]
+    scope = ["--locked", "--workspace", "--all-targets", "--profile", PROFILE, "--quiet"]
     return [cargo, "clippy", *scope, "--", "-D", "warnings"]
 
 
@@ -300,7 +320,7 @@ def _generate(cargo: str, args: Args) -> Words:
 def _binary(cargo: str, name: str, args: Args) -> Words:
     """Return the call of one of the developer's programs in crates/testing."""
     package = ["-p", "cloakwork-testing", "--bin", name, "--profile", PROFILE]
-    return [cargo, "run", "--quiet", *package, "--", *args]
+    return [cargo, "run", "--locked", "--quiet", *package, "--", *args]
 
 
 def _clang_format(*options: str) -> Words | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -14,10 +15,16 @@ Words = Sequence[str | Path]
 
 ROOT = Path(__file__).resolve().parents[2]
 INTERRUPTED = 130
+# Names the file in which the build of C++ reports its finished units (crates/csrc).
+PROGRESS = "CLOAKWORK_PROGRESS"
 _STARTED = time.monotonic()
 _HEARTBEAT_SECONDS = 20.0
 _TAIL_LINES = 40
 _TAIL_COLUMNS = 300  # pip lists every version ever released
+_PROGRESS_COLUMNS = 80
+# A line of cargo's log, and one of the file that PROGRESS names: `csrc 17/43 kernels/ntt/avx2.cc`.
+_CRATE = re.compile(r"^ *Compiling (\S+) v\d", re.MULTILINE)
+_UNIT = re.compile(r"^csrc (\d+)/(\d+) ", re.MULTILINE)
 
 
 class DevError(Exception):
@@ -30,7 +37,7 @@ class DevError(Exception):
 
 def say(message: str) -> None:
     """Print one progress line with the seconds since `dev.py` started."""
-    print(f"[{time.monotonic() - _STARTED:6.1f} s] {message}", flush=True)
+    _print(f"[{time.monotonic() - _STARTED:6.1f} s] {message}\n")
 
 
 def call(command: Words, env: Mapping[str, str] | None = None) -> int:
@@ -51,10 +58,16 @@ def call_or_fail(command: Words, env: Mapping[str, str] | None = None) -> None:
 
 
 def step(title: str, command: Words, log: Path, env: Mapping[str, str] | None = None) -> None:
-    """Run a long command quietly into `log`, with signs of progress; on failure show its end."""
+    """Run a long command quietly into `log`, with signs of progress; on failure show its end.
+
+    If `env` has PROGRESS, its file is emptied here, and read together with the log.
+    """
     say(title)
     began = time.monotonic()
     log.parent.mkdir(parents=True, exist_ok=True)
+    progress = Path(env[PROGRESS]) if env and PROGRESS in env else None
+    if progress:
+        progress.write_bytes(b"")
     with log.open("wb") as sink:
         try:
             process = subprocess.Popen(
@@ -67,7 +80,7 @@ def step(title: str, command: Words, log: Path, env: Mapping[str, str] | None = 
             )
         except OSError as error:
             raise DevError(f"cannot start {command[0]}: {error.strerror}") from None
-        status = _exit_status(_watch(process, log))
+        status = _exit_status(_watch(process, log, progress))
     if status != 0:
         _print_tail(log)
         where = os.path.relpath(log, ROOT)
@@ -75,43 +88,63 @@ def step(title: str, command: Words, log: Path, env: Mapping[str, str] | None = 
     say(f"{title}: done in {time.monotonic() - began:.1f} s")
 
 
-def _watch(process: subprocess.Popen[bytes], log: Path) -> int:
-    """Wait for the process; meanwhile show its last line, rewritten in place on a terminal."""
+def progress_line(log: str, units: str) -> str:
+    """Compose one line from a log that is being written, and from the reports of C++ units.
+
+    While cargo compiles, the last crate, the number of crates, and the units; else the last line.
+    """
+    found = _UNIT.findall(units)
+    cxx = [f"C++: {found[-1][0]} of {found[-1][1]} units"] if found else []
+    crates = _CRATE.findall(log)
+    if crates and not re.search(r"^ *Finished ", log, re.MULTILINE):
+        last = crates[-1].removeprefix("cloakwork-")
+        return " · ".join([f"Rust: {last}, {_count(len(crates), 'crate')}", *cxx])
+    lines = (line.strip() for line in reversed(log.split("\n")))
+    return next((line[:_PROGRESS_COLUMNS] for line in lines if line), "...")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def _watch(process: subprocess.Popen[bytes], log: Path, progress: Path | None) -> int:
+    """Wait for the process; meanwhile show its progress, rewritten in place on a terminal."""
     on_terminal = sys.stdout.isatty()
     try:
         while True:
             try:
                 return process.wait(timeout=1.0 if on_terminal else _HEARTBEAT_SECONDS)
             except subprocess.TimeoutExpired:
-                last = _last_line(log)
+                line = progress_line(_text(log), _text(progress) if progress else "")
                 if on_terminal:
-                    seconds = time.monotonic() - _STARTED
-                    print(f"\r\x1b[K[{seconds:6.1f} s]   {last[:80]}", end="", flush=True)
+                    _print(f"\r\x1b[K[{time.monotonic() - _STARTED:6.1f} s]   {line}")
                 else:
-                    say(f"  {last}")
+                    say(f"  {line}")
     except KeyboardInterrupt:
         process.wait()
         raise
     finally:
         if on_terminal:
-            print("\r\x1b[K", end="", flush=True)
+            _print("\r\x1b[K")
 
 
-def _last_line(log: Path) -> str:
-    """Return the last line of a log that is still being written."""
-    with log.open("rb") as source:
-        source.seek(max(0, log.stat().st_size - 4096))
-        lines = source.read().decode(errors="replace").split("\n")
-    return next((line.strip() for line in reversed(lines) if line.strip()), "...")
+def _text(path: Path) -> str:
+    """Read a file that another process writes; it may end within a character."""
+    return path.read_text("utf-8", "replace") if path.exists() else ""
+
+
+def _print(text: str) -> None:
+    """Print; characters that the terminal's encoding lacks become question marks."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(text.encode(encoding, "replace").decode(encoding), end="", flush=True)
 
 
 def _print_tail(log: Path) -> None:
-    lines = log.read_text(errors="replace").splitlines()
+    lines = _text(log).splitlines()
     if len(lines) > _TAIL_LINES:
-        print(f"  ... {len(lines) - _TAIL_LINES} lines before these")
+        _print(f"  ... {len(lines) - _TAIL_LINES} lines before these\n")
     for line in lines[-_TAIL_LINES:]:
-        print(f"  {line[:_TAIL_COLUMNS]}")
-    sys.stdout.flush()
+        _print(f"  {line[:_TAIL_COLUMNS]}\n")
 
 
 def _wait_through_interrupt(process: subprocess.Popen[bytes]) -> int:

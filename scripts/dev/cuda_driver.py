@@ -13,6 +13,7 @@ from pathlib import Path
 from scripts.dev import aarch64, cuda, cuda_shim
 from scripts.dev.console import ROOT, DevError, call_or_fail, say
 from scripts.dev.environment import PYTHON, VENV, environment
+from scripts.dev.toolchain import words_of
 
 _TESTS = ROOT / "tests" / "cuda"
 _FLAGS = ["-std=c++20", "-O1", "-fPIC", "-shared", f"-I{ROOT}", f"-I{ROOT / 'csrc' / 'include'}"]
@@ -36,12 +37,12 @@ def variables(shim: Path) -> Mapping[str, str]:
     folder = cuda_shim.OUT / "driver"
     folder.mkdir(parents=True, exist_ok=True)
     libcuda, kernels = folder / "libcuda.so.1", folder / "libcloakwork_cuda_rows.so"
-    compiler = (os.environ.get("CXX") or "c++").split()
+    compiler = words_of(os.environ.get("CXX") or "c++")
     _build([*compiler, *_FLAGS, str(_TESTS / "libcuda.cc")], libcuda, [])
     modules = ", ".join(f'"{module.name}"' for module in cuda.modules())
     sources = [str(_TESTS / "shim_image.cc"), str(ROOT / "cuda" / "table.cc")]
-    group = ",".join(map(str, sorted(archives.glob("*.a"))))
-    linked = [str(shim), f"-Wl,-rpath,{shim.parent}", f"-Wl,--start-group,{group},--end-group"]
+    own_rows = [str(path) for path in sorted(archives.glob("*.a"))]
+    linked = [str(shim), "-Xlinker", "-rpath", "-Xlinker", str(shim.parent), *own_rows]
     own = [f"-I{ROOT / 'csrc'}", f"-DMADE_UP_MODULES={modules}"]
     _build([*compiler, *_FLAGS, *own, *sources], kernels, linked)
     return {"LD_LIBRARY_PATH": str(folder), "CLOAKWORK_CUDA_KERNELS": str(kernels)}

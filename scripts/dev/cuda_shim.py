@@ -14,6 +14,7 @@ from pathlib import Path
 
 from scripts.dev import aarch64, cuda
 from scripts.dev.console import ROOT, DevError, say
+from scripts.dev.toolchain import words_of
 
 OUT = cuda.OUT / "shim"
 LIBRARY = OUT / "libcloakwork_cuda_shim.so"
@@ -69,13 +70,13 @@ def _players() -> tuple[list[str], list[str]]:
     archives = aarch64.built_kernels()
     if archives is None:
         raise DevError("cuda: the kernels are not built here: `dev.py setup` builds them")
-    group = ",".join(map(str, sorted(archives.glob("*.a"))))
-    linked = [f"-Wl,--start-group,{group},--end-group"]
+    linked = [str(path) for path in sorted(archives.glob("*.a"))]
     common = [*_compiler(), "-std=c++17", *_FLAGS, *_INCLUDES]
     here, there = OUT / "replay", OUT / "replay-cuda"
     _run([*common, str(_TESTS / "replay.cc"), *linked, "-o", str(here)])
     table = str(ROOT / "cuda" / "table.cc")
-    library = [f"-L{OUT}", "-lcloakwork_cuda_shim", f"-Wl,-rpath,{OUT}"]
+    rpath = ["-Xlinker", "-rpath", "-Xlinker", str(OUT)]
+    library = [f"-L{OUT}", "-lcloakwork_cuda_shim", *rpath]
     source = str(_TESTS / "replay_cuda.cc")
     _run([*common, source, table, *library, *linked, "-o", str(there)])
     return [str(there)], [str(here)]
@@ -88,7 +89,7 @@ def _renamed(output: str) -> str:
 
 
 def _compiler() -> list[str]:
-    return (os.environ.get("CXX") or "c++").split()
+    return words_of(os.environ.get("CXX") or "c++")
 
 
 def _run(command: list[str]) -> None:

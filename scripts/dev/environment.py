@@ -1,60 +1,85 @@
-"""`.venv`: made once; requirements installed, extension built, each when its inputs changed."""
+"""`.venv`: made once; a lock installed, the extension built, each when its inputs changed."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from scripts.dev.console import ROOT, Words, say, step
+from scripts.dev.console import PROGRESS, ROOT, Words, say, step
+from scripts.dev.locks import DEV, Lock, install
 from scripts.dev.toolchain import require_all
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 # One Cargo profile for all that dev.py builds: nothing is compiled twice. Wheels use `release`.
 PROFILE = "fast"
+# Of the first build: minutes of one core, measured from an empty target/ to the end.
+FIRST_BUILD_MINUTES = 12
 _STATE = VENV / "dev"
-_EXTRAS = ("models", "dev")
+_EXTENSION = ROOT / "python" / "cloakwork" / "_core.abi3.so"
 _SOURCE_TREES = ("crates", "csrc", "cuda")
 # Of the CUDA kernels that builds embed (`dev.py cuda`).
 _FATBINS = ROOT / "target" / "cuda" / "digest"
 _SOURCE_FILES = ("Cargo.toml", "Cargo.lock", "pyproject.toml")
-_BUILD_VARIABLES = ("CC", "CFLAGS", "CXX", "CXXFLAGS", "RUSTFLAGS")
+_BUILD_VARIABLES = ("CC", "CFLAGS", "CLOAKWORK_BUILD_ISA", "CXX", "CXXFLAGS", "RUSTFLAGS")
 
 
-def ensure_environment() -> None:
-    """Make `.venv` and install the requirements of pyproject.toml, unless they are installed."""
+def ensure_environment(lock: Lock = DEV) -> None:
+    """Make `.venv` and install a lock, unless that is done; DEV has the packages of DEMO, too."""
+    if PYTHON.exists() and _stamp("requirements") in {_installed(lock), _installed(DEV)}:
+        return
     if not _interpreter_works():
         require_all()
         log = ROOT / ".venv.log"  # not inside .venv, which is cleared
         title = f"making .venv with Python {sys.version.split()[0]}"
         step(title, [sys.executable, "-m", "venv", "--clear", VENV], log)
         log.unlink()
-    requirements = _requirements()
-    digest = _digest([sys.version.encode(), str(ROOT).encode(), *map(str.encode, requirements)])
-    if _stamp("requirements") == digest:
-        return
-    pip: Words = [PYTHON, "-m", "pip", "install", "--disable-pip-version-check", *requirements]
-    step(f"installing {len(requirements)} requirements", pip, _STATE / "pip.log", environment())
-    _write_stamp("requirements", digest)
+    title = f"installing the packages of {lock.path.relative_to(ROOT)}"
+    step(title, install(PYTHON, lock), _STATE / "pip.log", environment())
+    _write_stamp("requirements", _installed(lock))
 
 
-def ensure_built() -> None:
+def ensure_built(lock: Lock = DEV) -> None:
     """Bring `.venv` to the state in which `import cloakwork` matches the sources."""
-    ensure_environment()
+    if is_first_build():
+        require_all()
+        say(first_build_line(processors()))
+    ensure_environment(lock)
     digest = _digest(_build_inputs())
-    extension = ROOT / "python" / "cloakwork" / "_core.abi3.so"
-    if _stamp("build") == digest and extension.exists() and (VENV / "bin" / "cloakwork").exists():
+    if _stamp("build") == digest and _EXTENSION.exists() and (VENV / "bin" / "cloakwork").exists():
         say("build is up to date")
         return
     require_all()
-    maturin: Words = [VENV / "bin" / "maturin", "develop", "--profile", PROFILE]
-    step("building the extension", maturin, _STATE / "build.log", environment())
+    maturin: Words = [VENV / "bin" / "maturin", "develop", "--locked", "--profile", PROFILE]
+    # maturin asks pip for the package's requirements: the lock has them, others are refused.
+    env = {**environment(), PROGRESS: str(_STATE / "progress"), "PIP_NO_INDEX": "1"}
+    step("building the extension", maturin, _STATE / "build.log", env)
     _write_stamp("build", digest)
+
+
+def is_first_build() -> bool:
+    """Whether everything is to be compiled: a build that was interrupted counts as none."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return not (_EXTENSION.exists() and (ROOT / target / PROFILE).is_dir())
+
+
+def first_build_line(cores: int) -> str:
+    """Say how long the first build takes on so many cores; it never promises under 2 minutes."""
+    minutes = max(2, math.ceil(FIRST_BUILD_MINUTES / cores))
+    machine = "1 core" if cores == 1 else f"{cores} cores"
+    return f"first build: about {minutes} minutes on {machine}; later ones take seconds"
+
+
+def processors() -> int:
+    """Count the cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):  # Linux has it, macOS does not
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def environment() -> dict[str, str]:
@@ -66,33 +91,49 @@ def environment() -> dict[str, str]:
     env["VIRTUAL_ENV"] = str(VENV)
     env["PATH"] = os.pathsep.join([str(VENV / "bin"), env.get("PATH", ""), str(home / "bin")])
     env["PYO3_PYTHON"] = str(PYTHON)
+    # Kernels of this machine (crates/csrc/build). Wheels, for all machines, set it to `all`.
+    env.setdefault("CLOAKWORK_BUILD_ISA", "native")
     return env
 
 
 def _interpreter_works() -> bool:
-    if not PYTHON.exists():
+    """Whether `.venv` was made in this place, and its interpreter starts and has pip."""
+    settings = VENV / "pyvenv.cfg"
+    if not (PYTHON.exists() and settings.exists()):
+        return False
+    # Scripts in .venv name the folder that it was made for.
+    if not any(line.endswith(f" {VENV}") for line in _lines(settings)):
         return False
     probe = "import sys, pip; sys.exit(sys.version_info < (3, 11))"
     return subprocess.run([PYTHON, "-c", probe], capture_output=True, check=False).returncode == 0
 
 
-def _requirements() -> list[str]:
-    """List the package's requirements at run time and the additional ones of its developers."""
-    with (ROOT / "pyproject.toml").open("rb") as source:
-        project = tomllib.load(source)["project"]
-    extras = project["optional-dependencies"]
-    return [*project["dependencies"], *(line for name in _EXTRAS for line in extras[name])]
+def _lines(path: Path) -> list[str]:
+    return path.read_text("utf-8", "surrogateescape").splitlines()
+
+
+def _installed(lock: Lock) -> str:
+    """Digest what decides which packages `.venv` has: place, interpreter, lock."""
+    return _digest([os.fsencode(ROOT), _interpreter(), lock.content()])
+
+
+def _interpreter() -> bytes:
+    """Identify the interpreter of `.venv` without starting it: the system may replace it."""
+    if not PYTHON.exists():
+        return b""
+    facts = PYTHON.stat()
+    return f"{facts.st_size} {facts.st_mtime_ns} ".encode() + os.fsencode(PYTHON.resolve())
 
 
 def _build_inputs() -> Iterator[bytes]:
     """Yield all inputs of the extension: place, interpreter, variables, source bytes."""
-    yield str(ROOT).encode()
-    yield sys.version.encode()
+    yield os.fsencode(ROOT)
+    yield _interpreter()
     for name in _BUILD_VARIABLES:
         yield f"{name}={os.environ.get(name, '')}".encode()
     yield from _fatbins()
     for path in sorted(_source_files()):
-        yield str(path.relative_to(ROOT)).encode()
+        yield os.fsencode(path.relative_to(ROOT))
         yield path.read_bytes()
 
 

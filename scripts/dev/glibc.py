@@ -141,7 +141,8 @@ def _make_stubs(folder: Path) -> None:
     (folder / "libc.so").unlink()
     # The part of the C library that is linked into each object file.
     static = _library("libc_nonshared.a")
-    (folder / "libc.so").write_text(f"GROUP ( {folder / 'libc.so.6'} {static} )\n")
+    library = folder / "libc.so.6"
+    (folder / "libc.so").write_text(f'GROUP ( "{library}" "{static}" )\n')
     layout = "1" if platform.machine() == "x86_64" else "0"
     source = "".join(
         _LATER.format(

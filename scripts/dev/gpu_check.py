@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from scripts.dev import cuda
+from scripts.dev import cuda, rust_tests
 from scripts.dev.console import ROOT, DevError, Words, call, say
 from scripts.dev.environment import PROFILE, PYTHON, VENV, ensure_built, environment
 from scripts.dev.toolchain import require_rust
@@ -96,7 +96,7 @@ def missing_gpu(env: Mapping[str, str]) -> str:
 def steps(folder: Path) -> dict[str, Words]:
     """The parts, in order, by their names."""
     program = VENV / "bin" / "cloakwork"
-    rust = ["test", "--workspace", "--exclude", "cloakwork-py", "--profile", PROFILE, "--quiet"]
+    rust = ["test", "--locked", *rust_tests.SCOPE, "--profile", PROFILE, "--quiet"]
     found: dict[str, Words] = {
         "Rust's tests of the driver": [require_rust(), *rust, "--test", "cuda"],
         "Python's tests of the driver": [PYTHON, "-m", "pytest", "tests/python/test_cuda.py", "-q"],

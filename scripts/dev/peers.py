@@ -6,26 +6,30 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from scripts.dev import interpreters
+from scripts.dev import interpreters, locks
 from scripts.dev.console import DevError, say, step
 from scripts.dev.environment import VENV
+from scripts.dev.locks import Lock
 
 FOLDER = VENV / "peers"
 
 
 @dataclass(frozen=True)
 class Peer:
-    """A package at one version, and the Python that its wheel is for (None: any)."""
+    """A lock of one package, and the Python that its wheel is for (None: any)."""
 
-    name: str
-    requirement: str
+    lock: Lock
     version: tuple[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """The package, and its folder."""
+        return self.lock.name
 
 
 PEERS = (
-    Peer("tenseal", "tenseal==0.3.18"),
-    # The wheel claims any Python 3, but contains a library for 3.10 only.
-    Peer("openfhe", "openfhe==1.6.1.0.22.4", (3, 10)),
+    Peer(locks.TENSEAL),
+    Peer(locks.OPENFHE, (3, 10)),
 )
 
 
@@ -34,33 +38,25 @@ def ensure_peers() -> None:
     for peer in PEERS:
         folder = FOLDER / peer.name
         stamp = folder / "installed"
-        if stamp.exists() and stamp.read_text() == peer.requirement:
+        if stamp.exists() and stamp.read_bytes() == peer.lock.content():
             continue
         python = _interpreter(peer.version)
         if python is None:
             wanted = ".".join(map(str, peer.version or ()))
-            say(f"{peer.requirement} is left out: there is no Python {wanted} here")
+            say(f"{peer.name} is left out: there is no Python {wanted} here")
             continue
         try:
             _install(peer, python, folder)
         except DevError as error:
-            say(f"{peer.requirement} is left out: {error}")
+            say(f"{peer.name} is left out: {error}")
             continue
-        stamp.write_text(peer.requirement)
+        stamp.write_bytes(peer.lock.content())
 
 
 def _install(peer: Peer, python: str, folder: Path) -> None:
     log = FOLDER / f"{peer.name}.log"
     step(f"making an environment for {peer.name}", [python, "-m", "venv", "--clear", folder], log)
-    pip: list[str | Path] = [
-        folder / "bin" / "python",
-        "-m",
-        "pip",
-        "install",
-        "--only-binary",
-        ":all:",
-    ]
-    step(f"installing {peer.requirement}", [*pip, peer.requirement], log)
+    step(f"installing {peer.name}", locks.install(folder / "bin" / "python", peer.lock), log)
 
 
 def _interpreter(version: tuple[int, int] | None) -> str | None:

@@ -6,14 +6,10 @@ under `.venv/pythons`, and runs the tests that cover every kind of call from Pyt
 
 from __future__ import annotations
 
-import re
 import subprocess
-import tomllib
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from scripts.dev import interpreters
+from scripts.dev import interpreters, locks
 from scripts.dev.console import ROOT, DevError, Words, call, say, step
 from scripts.dev.environment import PYTHON, VENV, environment
 
@@ -23,14 +19,13 @@ SMOKE = tuple(
     f"tests/python/test_{name}.py"
     for name in ("tensor", "indexing", "trace", "batches", "heal", "errors", "modular", "field_ops")
 )
-_TESTED_WITH = ("pytest", "hypothesis")
 
 
 def others() -> dict[str, str]:
     """Supported Pythons, from the oldest on, except the version of `.venv`."""
     found = {
         "{}.{}".format(*version): path
-        for version, path in interpreters.since(_oldest_supported()).items()
+        for version, path in interpreters.since(locks.oldest_python()).items()
     }
     found.pop(_version_of(PYTHON), None)
     return found
@@ -47,10 +42,10 @@ def check(version: str, python: str) -> None:
 
 
 def _environment(version: str, python: str) -> Path:
-    """Make the environment of a version, unless it has these requirements already."""
-    folder, requirements = FOLDER / version, _requirements()
+    """Make the environment of a version, unless it has the packages of the lock already."""
+    folder, lock = FOLDER / version, locks.SMOKE
     stamp = folder / "installed"
-    if stamp.exists() and stamp.read_text() == "\n".join(requirements):
+    if stamp.exists() and stamp.read_bytes() == lock.content():
         return folder
     log = FOLDER / f"{version}.log"
     step(
@@ -58,32 +53,10 @@ def _environment(version: str, python: str) -> Path:
         [python, "-m", "venv", "--clear", folder],
         log,
     )
-    pip: Words = [folder / "bin" / "python", "-m", "pip", "install", "--only-binary", ":all:"]
-    step(f"installing for Python {version}", [*pip, *requirements], log)
-    stamp.write_text("\n".join(requirements))
+    pip = locks.install(folder / "bin" / "python", lock)
+    step(f"installing for Python {version}", pip, log)
+    stamp.write_bytes(lock.content())
     return folder
-
-
-def _requirements() -> list[str]:
-    project = _project()
-    extras = project["optional-dependencies"]["dev"]
-    return [*project["dependencies"], *_named(extras, _TESTED_WITH)]
-
-
-def _named(requirements: Iterable[str], names: Iterable[str]) -> list[str]:
-    wanted = set(names)
-    return [one for one in requirements if re.split(r"[^\w-]", one, maxsplit=1)[0] in wanted]
-
-
-def _oldest_supported() -> tuple[int, int]:
-    major, minor = re.findall(r"\d+", _project()["requires-python"])[:2]
-    return int(major), int(minor)
-
-
-def _project() -> dict[str, Any]:
-    with (ROOT / "pyproject.toml").open("rb") as source:
-        project: dict[str, Any] = tomllib.load(source)["project"]
-    return project
 
 
 def _version_of(python: Path) -> str:

@@ -8,11 +8,11 @@ instruction set, and points against schoolbook arithmetic.
 
 from __future__ import annotations
 
-import json
 import resource
 import subprocess
 import time
 
+from scripts.dev import rust_tests
 from scripts.dev.console import ROOT, DevError, call, say
 from scripts.dev.environment import environment
 from scripts.dev.toolchain import require_rust
@@ -41,51 +41,30 @@ def sanitize() -> int:
         raise DevError("sanitize needs g++ with its sanitizers (Debian: apt install g++)")
     variables = {
         "CXXFLAGS": _CXXFLAGS,
+        "CLOAKWORK_BUILD_ISA": "all",
         "CARGO_TARGET_DIR": str(ROOT / "target" / "sanitize"),
         "RUSTFLAGS": " ".join(f"-C link-arg={flag}" for flag in _LINK),
     }
     say("building the tests that call kernels, with sanitizers")
     packages = [word for name in _PACKAGES for word in ("-p", name)]
-    build = [cargo, "test", *packages, "--target", _TARGET, "--no-run"]
-    made = _run([*build, "--message-format", "json-render-diagnostics"], variables)
+    build = [cargo, "test", *packages, "--target", _TARGET]
+    programs = rust_tests.build(build, {**environment(), **variables})
     failed = [
-        name
-        for name, executable in _executables(made)
-        if name not in _LEFT_OUT and not _passes(name, executable, runtime)
+        program.name
+        for program in programs
+        if program.name.rpartition("/")[2] not in _LEFT_OUT and not _passes(program, runtime)
     ]
     say("no finding" if not failed else f"failed: {', '.join(failed)}")
     return 1 if failed else 0
 
 
-def _passes(name: str, executable: str, runtime: str) -> bool:
+def _passes(program: rust_tests.Program, runtime: str) -> bool:
     options = {"ASAN_OPTIONS": "detect_leaks=0", "LD_PRELOAD": runtime}
     start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    passed = call([executable, "--quiet"], {**environment(), **options}) == 0
+    passed = call(program.command, {**environment(), **options}) == 0
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     elapsed = time.monotonic() - start
-    say(f"{name}: {'ok' if passed else 'FAILED'}, {elapsed:.0f} s, {processor:.0f} s of processor")
+    took = f"{elapsed:.0f} s, {processor:.0f} s of processor"
+    say(f"{program.name}: {'ok' if passed else 'FAILED'}, {took}")
     return passed
-
-
-def _run(command: list[str], variables: dict[str, str]) -> str:
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**environment(), **variables},
-        stdout=subprocess.PIPE,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise DevError("building with sanitizers failed", done.returncode)
-    return done.stdout
-
-
-def _executables(messages: str) -> list[tuple[str, str]]:
-    found = []
-    for line in messages.splitlines():
-        message = json.loads(line) if line.startswith("{") else {}
-        if message.get("executable") and message.get("profile", {}).get("test"):
-            found.append((message["target"]["name"], message["executable"]))
-    return found

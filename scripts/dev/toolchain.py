@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import tomllib
@@ -60,6 +61,11 @@ def needed_rust() -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2])
 
 
+def words_of(compiler: str) -> list[str]:
+    """Split $CXX as cargo's builds do: a path with spaces is one word, `ccache c++` is two."""
+    return [compiler] if Path(compiler).is_file() else shlex.split(compiler)
+
+
 def _venv_findings() -> list[str]:
     if importlib.util.find_spec("venv") is None or importlib.util.find_spec("ensurepip") is None:
         return ["Python's venv and ensurepip: Debian, Ubuntu: apt install python3-venv"]
@@ -87,7 +93,7 @@ def _cxx_findings() -> list[str]:
     if compiler is None:
         return [f"a C++17 compiler (no c++ on PATH): {_CXX_HINT}"]
     probe = "static_assert(__cplusplus >= 201703L); unsigned __int128 word;"
-    command = [*compiler.split(), "-std=c++17", "-x", "c++", "-fsyntax-only", "-"]
+    command = [*words_of(compiler), "-std=c++17", "-x", "c++", "-fsyntax-only", "-"]
     try:
         status = subprocess.run(
             command, input=probe, text=True, capture_output=True, check=False

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.dev import commands, environment, toolchain
+from scripts.dev import commands, environment, locks, toolchain
 from scripts.dev.console import ROOT, DevError, call, step
 
 DEV = ROOT / "dev.py"
@@ -36,8 +36,8 @@ def test_help_names_every_command_from_any_folder(tmp_path: Path) -> None:
     answer = run_dev("--help", cwd=tmp_path)
     assert answer.returncode == 0
     assert re.findall(r"^  ([\w-]+)", answer.stdout, re.MULTILINE) == [
-        "demo", "test", "setup", "shell", "check", "fix", "gen", "bench", "fuzz", "sanitize",
-        "matrix", "cuda", "gpu-check", "wheel",
+        "demo", "test", "setup", "shell", "check", "fix", "gen", "lock", "bench", "fuzz",
+        "sanitize", "matrix", "cuda", "gpu-check", "sdist", "wheel", "release-check",
     ]  # fmt: skip
 
 
@@ -81,16 +81,18 @@ def test_demo_runs_the_one_that_is_named(
         called.append(command)
         return 0
 
-    monkeypatch.setattr(commands, "ensure_built", lambda: None)
+    built: list[locks.Lock] = []
+    monkeypatch.setattr(commands, "ensure_built", built.append)
     monkeypatch.setattr(commands, "call", note)
     assert commands.demo(given) == 0
     assert called[0][1:] == ["demo", *run]
+    assert built == [locks.DEMO], "a demo installs what demos need"
 
 
 @pytest.fixture
 def built(monkeypatch: pytest.MonkeyPatch) -> None:
     """The build stays as it is: the test covers the steps after it."""
-    monkeypatch.setattr(commands, "ensure_built", lambda: None)
+    monkeypatch.setattr(commands, "ensure_built", lambda *_: None)
 
 
 @pytest.mark.usefixtures("built")
@@ -124,7 +126,7 @@ def test_snapshots_are_accepted_by_the_test_that_pins_them(monkeypatch: pytest.M
 
 def test_a_shell_finds_the_command_and_its_python(monkeypatch: pytest.MonkeyPatch) -> None:
     script = "import shutil, sys; print(shutil.which('cloakwork'), sys.prefix)"
-    started = "from scripts.dev import commands; commands.ensure_built = lambda: None"
+    started = "from scripts.dev import commands; commands.ensure_built = lambda *_: None"
     call_it = f"{started}; commands.main(['shell', 'python', '-c', {script!r}])"
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     answer = subprocess.run(
@@ -223,6 +225,30 @@ def test_main_turns_an_expected_failure_into_words_and_a_status(
     monkeypatch.setattr(commands, "require_rust", refuse)
     assert commands.main(["fuzz"]) == 2
     assert capsys.readouterr().err == "dev.py: this machine lacks\n  - cargo: here is how\n"
+
+
+def test_a_link_to_the_checkout_of_any_name_is_the_checkout(tmp_path: Path) -> None:
+    link = tmp_path / "my code, Übung"
+    link.symlink_to(ROOT)
+    answer = subprocess.run(
+        [sys.executable, str(link / "dev.py"), "lock", "--none"],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (answer.returncode, answer.stderr.count("lock takes")) == (2, 1)
+    code = (
+        "from scripts.dev import locks as l; print([x.path.relative_to(l.ROOT) for x in l.LOCKS])"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=link, env={"PYTHONPATH": str(link)}, check=True
+    )
+
+
+def test_a_compiler_may_be_a_path_with_spaces_or_have_words_before_it(tmp_path: Path) -> None:
+    install_script(tmp_path / "my tools", "c++", "exit 0")
+    compiler = str(tmp_path / "my tools" / "c++")
+    assert toolchain.words_of(compiler) == [compiler]
+    assert toolchain.words_of("ccache c++") == ["ccache", "c++"]
+    assert toolchain.words_of(f"ccache '{compiler}'") == ["ccache", compiler]
 
 
 def test_the_build_s_digest_sees_names_bytes_and_flags(

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from scripts.dev import peers
+from scripts.dev import locks, peers
 from scripts.dev.console import DevError
+from scripts.dev.locks import Lock
 from scripts.dev.peers import Peer
 
 THIS = (sys.version_info[0], sys.version_info[1])
@@ -44,36 +45,50 @@ def test_another_version_of_python_is_not_taken(
     assert peers._interpreter(wanted) is None
 
 
+@pytest.fixture
+def locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Empty folders for peers and for their locks, `near` and `far`."""
+    folder = tmp_path / "locks"
+    folder.mkdir()
+    for name in ("near", "far"):
+        (folder / f"{name}.txt").write_text(f"{name}==1\n")
+    monkeypatch.setattr(locks, "FOLDER", folder)
+    monkeypatch.setattr(peers, "FOLDER", tmp_path / "peers")
+    (tmp_path / "peers").mkdir()
+    return folder
+
+
 def test_what_cannot_be_had_is_left_out_with_its_reason(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    locked: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse(*_: object) -> None:
         raise DevError("there is no network")
 
-    rows = (Peer("old", "old==1", (3, 0)), Peer("far", "far==2"))
+    rows = (Peer(Lock("near"), (3, 0)), Peer(Lock("far")))
     monkeypatch.setattr(peers, "PEERS", rows)
-    monkeypatch.setattr(peers, "FOLDER", tmp_path)
     monkeypatch.setattr(peers, "step", refuse)
     peers.ensure_peers()
     said = capsys.readouterr().out
-    assert "old==1 is left out: there is no Python 3.0 here" in said
-    assert "far==2 is left out: there is no network" in said
-    assert list(tmp_path.iterdir()) == []
+    assert "near is left out: there is no Python 3.0 here" in said
+    assert "far is left out: there is no network" in said
+    assert list(peers.FOLDER.iterdir()) == []
 
 
-def test_what_is_installed_is_not_installed_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_is_installed_is_not_installed_again_unless_its_lock_changes(
+    locked: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done: list[str] = []
 
     def note(title: str, *_: object) -> None:
         done.append(title)
-        (tmp_path / "near").mkdir(exist_ok=True)
+        (peers.FOLDER / "near").mkdir(exist_ok=True)
 
-    monkeypatch.setattr(peers, "PEERS", (Peer("near", "near==1"),))
-    monkeypatch.setattr(peers, "FOLDER", tmp_path)
+    monkeypatch.setattr(peers, "PEERS", (Peer(Lock("near")),))
     monkeypatch.setattr(peers, "step", note)
     peers.ensure_peers()
-    assert len(done) == 2
+    assert done == ["making an environment for near", "installing near"]
     peers.ensure_peers()
     assert len(done) == 2
+    (locked / "near.txt").write_text("near==2\n")
+    peers.ensure_peers()
+    assert len(done) == 4

@@ -16,7 +16,8 @@ from scripts.dev.console import ROOT
 def test_the_table_of_kernels_is_a_constant_with_and_without_sanitizers(flags: str) -> None:
     source = ROOT / "csrc" / "kernels" / "table.cc"
     folders = [f"-I{ROOT / 'csrc'}", f"-I{ROOT / 'csrc' / 'include'}"]
-    command = ["g++", "-std=c++17", "-fsyntax-only", *flags.split(), *folders, str(source)]
+    sets = [f"-DCW_WITH_{name}" for name in ("AVX2", "AVX512", "AVX512IFMA")]
+    command = ["g++", "-std=c++17", "-fsyntax-only", *flags.split(), *sets, *folders, str(source)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
