@@ -54,7 +54,8 @@ def test(args: Args) -> int:
     if args and list(args) != [_ALL]:
         return call([PYTHON, "-m", "pytest", *args], environment())
     say("Rust's tests")
-    rust_tests.run(require_rust(), PROFILE, environment())
+    large = {"CLOAKWORK_TEST_ALL": "1"} if args else {}
+    rust_tests.run(require_rust(), PROFILE, environment() | large)
     say("Python's tests")
     processes = min(len(os.sched_getaffinity(0)), _TEST_PROCESSES)
     # Tests of a file have fixtures in common.

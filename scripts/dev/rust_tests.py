@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,14 @@ from scripts.dev.console import ROOT, DevError, say
 SCOPE = ("--workspace", "--exclude", "cloakwork-py", "--exclude", "cloakwork-extension")
 # Seconds of each program in the last run here, by its name.
 _DURATIONS = ROOT / "target" / "rust-tests.json"
-_UNKNOWN = 3600.0  # what has not run here yet begins first
+# Those that begin first where nothing has run yet; a new program begins before them.
+_LONGEST = (
+    "run/tests/models",
+    "kernels/tests/elementwise",
+    "testing/tests/conformance",
+    "run/tests/curve",
+    "run/tests/cuda",
+)
 
 
 @dataclass(frozen=True)
@@ -47,8 +54,7 @@ def run(cargo: str, profile: str, env: Mapping[str, str]) -> None:
     programs = [*build([cargo, "test", *SCOPE, "--profile", profile], env)]
     documentation = (cargo, "test", "--doc", "--locked", *SCOPE, "--profile", profile, "--quiet")
     programs.append(Program("examples in documentation", documentation, ROOT))
-    known = _durations()
-    programs.sort(key=lambda one: -known.get(one.name, _UNKNOWN))
+    programs.sort(key=_order(_durations()))
     say(f"{len(programs)} programs of tests")
     failed, seconds = [], {}
     for ended in run_all(programs, env):
@@ -121,6 +127,13 @@ def _closing(ended: Ended) -> str:
     results = [line for line in ended.output.splitlines() if line.startswith("test result: ok. ")]
     passed = sum(int(line.split()[3]) for line in results)
     return f"{passed} passed" if results else "ok"
+
+
+def _order(known: Mapping[str, float]) -> Callable[[Program], float]:
+    """A key that sorts programs by their last durations, the longest first."""
+    if not known:
+        return lambda one: _LONGEST.index(one.name) if one.name in _LONGEST else len(_LONGEST)
+    return lambda one: -known.get(one.name, float("inf"))
 
 
 def _durations() -> dict[str, float]:

@@ -70,3 +70,12 @@ def test_durations_that_cannot_be_read_are_none(
     monkeypatch.setattr(rust_tests, "_DURATIONS", tmp_path / "durations.json")
     (tmp_path / "durations.json").write_text(text)
     assert rust_tests._durations() == {}
+
+
+def test_the_longest_begin_first_and_new_ones_before_them(tmp_path: Path) -> None:
+    programs = [program(name, "", tmp_path) for name in ("short", "run/tests/models", "long")]
+    first, *_ = sorted(programs, key=rust_tests._order({}))
+    assert first.name == "run/tests/models"
+    known = {"short": 1.0, "long": 90.0}
+    names = [one.name for one in sorted(programs, key=rust_tests._order(known))]
+    assert names == ["run/tests/models", "long", "short"]

@@ -36,3 +36,11 @@ pub use tensors::{
     SAMPLE_CONTAINER, SAMPLE_TENSORS, check_container_bytes, check_tensor_bytes, damaged_container,
     damaged_tensor,
 };
+
+/// How many random programs a test tries of a number: a third, or all where `CLOAKWORK_TEST_ALL`
+/// is set, as by `dev.py test --all`.
+#[must_use]
+pub fn tries(all: u64) -> u64 {
+    let is_whole = std::env::var_os("CLOAKWORK_TEST_ALL").is_some();
+    if is_whole { all } else { all.div_ceil(3) }
+}

@@ -5,7 +5,7 @@ use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
 use cloakwork_plan::{Options, Plan, PlanError, Step, Way, Work, plan};
 use cloakwork_run::{Executor, RunError, RunOptions, bisect};
-use cloakwork_testing::{Inputs, Source, generate, inputs};
+use cloakwork_testing::{Inputs, Source, generate, inputs, tries};
 use cloakwork_verify::{Verified, verify};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ fn random_programs_give_the_same_bytes_with_less_memory() {
     let (mut spilled, mut refused) = (0, 0);
     // Tensors of most random programs are too small to spill: few programs spill, but some must.
     for number in 0..MOST_PROGRAMS {
-        if number >= PROGRAMS && spilled >= 4 {
+        if number >= tries(PROGRAMS) && spilled >= 4 {
             break;
         }
         let program = Arc::new(generate(&mut Source::from_seed(number)));
