@@ -17,12 +17,23 @@ static int deeper(volatile char* before) {
   return sink ? room[0] : deeper(room) + room[0];
 }
 
+// Says that an order is being obeyed: an empty file beside the orders, with this suffix.
+static void tell(const char* suffix) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s.%s", getenv("HOSTILE_ORDERS"), suffix);
+  FILE* told = fopen(path, "w");
+  if (told != NULL) fclose(told);
+}
+
 static void obey(const char* how) {
   if (strcmp(how, "segv") == 0) *(volatile int*)64 = 1;
   if (strcmp(how, "abort") == 0) abort();
   if (strcmp(how, "exit") == 0) exit(0);
   if (strcmp(how, "stack") == 0) sink = deeper(how_bytes);
-  if (strcmp(how, "hang") == 0) for (;;) sleep(1);
+  if (strcmp(how, "hang") == 0) {
+    tell("hangs");
+    for (;;) sleep(1);
+  }
   if (strcmp(how, "fds") == 0) for (int fd = 0; fd < 1024; ++fd) close(fd);
   if (strcmp(how, "noise") == 0) {
     // What is no message, on every socket.

@@ -21,7 +21,7 @@ import cloakwork as cw
 import numpy as np
 from cloakwork import fhe, ops, zk
 
-PATIENCE_S = 30.0
+PATIENCE_S = 120.0
 Calls = dict[str, Callable[[], object]]
 
 

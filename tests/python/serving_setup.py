@@ -42,6 +42,14 @@ def served(folder: Path, limits: Limits = TOYS, **more: Any) -> Any:
     return create_app([ServedProgram(model(folder))], limits, folder=folder / "store", **more)
 
 
+@contextmanager
+def nobody() -> Iterator[str]:
+    """An address at which no server listens, as long as its port is held."""
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{held.getsockname()[1]}"
+
+
 class Server(uvicorn.Server):
     """uvicorn in a thread."""
 

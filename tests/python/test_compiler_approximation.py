@@ -123,6 +123,7 @@ def test_the_error_of_each_recipe_holds_on_its_domain(wanted: Wanted) -> None:
         assert off <= recipe.error * (1 + 1e-9) + 1e-12 * np.abs(exact).max()
 
 
+@pytest.mark.slow(reason="compositions are searched for each of the wide domains")
 def test_wide_domains_get_functions_of_fewer_products() -> None:
     """Each kind of composition is the cheapest one somewhere."""
 
@@ -267,6 +268,7 @@ def test_steps_far_from_their_jumps_are_exact() -> None:
     assert row.error_sample < 0.05
 
 
+@pytest.mark.slow(reason="steps of trees are searched up to the least error that keeps labels")
 def test_labels_of_trees_stay_where_outputs_next_to_jumps_do_not() -> None:
     """Ties of a tree do not count: here inputs above 0 have two equal scores."""
     builder = Builder()

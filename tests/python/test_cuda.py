@@ -41,7 +41,7 @@ def said(code: str, environment: Mapping[str, str]) -> str:
     """The output of a process that runs the program and some more, and ends by itself."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM + textwrap.dedent(code)],
-        env=environment, capture_output=True, text=True, check=False, timeout=60,
+        env=environment, capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -105,7 +105,7 @@ def listed(environment: Mapping[str, str], *options: str) -> str:
     """What `cloakwork devices` prints."""
     done = subprocess.run(
         [*COMMAND, "devices", *options],
-        env=environment, capture_output=True, text=True, check=True, timeout=60,
+        env=environment, capture_output=True, text=True, check=True, timeout=600,
     )  # fmt: skip
     return done.stdout
 

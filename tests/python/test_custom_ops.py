@@ -26,7 +26,10 @@ def test_an_op_is_a_function_that_computes_by_its_expansion_and_on_its_device_by
     None
 ):
     load_driver(library())
-    assert [op.name for op in custom_ops()] == ["square_step", "cube", "row_sums"]
+    declared = [op.name for op in custom_ops()]
+    # Libraries of other tests in this process have declared some, too.
+    first = declared.index("square_step")
+    assert declared[first : first + 3] == ["square_step", "cube", "row_sums"]
     assert "square_step" in dir(cw.ops)
     x = cw.asarray(X)
     np.testing.assert_array_equal(cw.ops.square_step(x, Q), _square_step(X, 1))

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import cloakwork as cw
 import numpy as np
+import pytest
 from cloakwork.compiler.importing import from_model
 from cloakwork.demo import digits as demo
 from cloakwork.models import load_digits, network_path
@@ -31,9 +32,12 @@ def test_the_network_is_right_on_878_images_of_the_test_half() -> None:
     assert np.abs(hidden).max() <= 8
 
 
-def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
-    console = Console(quiet=True)
-    report = demo.run(tmp_path, console=console)
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> demo.DigitsReport:
+    return demo.run(tmp_path_factory.mktemp("digits"), console=Console(quiet=True))
+
+
+def test_the_demo_keeps_its_promises(report: demo.DigitsReport) -> None:
     assert report.passed
     assert report.images == 899
     assert report.agreement >= 0.995
@@ -42,6 +46,10 @@ def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
     assert report.parameters.security == 128
     assert report.logit_error <= report.error
     assert set(report.seconds) == set(demo.PHASES)
+
+
+@pytest.mark.large  # test_demos_on_devices.py runs it over a small ring
+def test_its_transcript_is_right_on_an_example_device(report: demo.DigitsReport) -> None:
     transcript, device = cw.heal.load(report.transcript), example_or_host("cpp")
     assert not transcript.run(verify=True, device=device).mismatches
 

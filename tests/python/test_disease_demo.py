@@ -4,6 +4,7 @@ from pathlib import Path
 
 import cloakwork as cw
 import numpy as np
+import pytest
 from cloakwork.demo import disease as demo
 from cloakwork.models.cancer import load_cancer
 from python.device_builds import example_or_host
@@ -39,8 +40,12 @@ def test_the_table_is_part_of_scikit_learns_and_the_model_has_not_seen_it() -> N
     np.testing.assert_allclose(other.coef_[0], table.weights, atol=1e-4)
 
 
-def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
-    report = demo.run(tmp_path, console=Console(quiet=True))
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> demo.DiseaseReport:
+    return demo.run(tmp_path_factory.mktemp("disease"), console=Console(quiet=True))
+
+
+def test_the_demo_keeps_its_promises(report: demo.DiseaseReport) -> None:
     assert report.passed
     assert report.patients == 256
     assert report.accuracy_encrypted == report.accuracy_plain > 0.97
@@ -48,7 +53,11 @@ def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
     assert 0 < report.score_error <= report.error < 1e-3
     assert report.parameters.security == 128
     assert set(report.seconds) == set(demo.PHASES)
-    transcript, device = cw.heal.load(tmp_path / demo.TRANSCRIPT_NAME), example_or_host("c")
+
+
+@pytest.mark.large  # test_demos_on_devices.py runs it over a small ring
+def test_its_transcript_is_right_on_an_example_device(report: demo.DiseaseReport) -> None:
+    transcript, device = cw.heal.load(report.transcript), example_or_host("c")
     assert not transcript.run(verify=True, device=device).mismatches
 
 

@@ -205,7 +205,7 @@ def test_programs_that_many_save_and_load_are_never_torn(name: str, tmp_path: Pa
         subprocess.Popen(python(_SAVER, place, seed), stderr=subprocess.PIPE, text=True)
         for seed in range(3)
     ]
-    errors = [saver.communicate(timeout=120)[1] for saver in savers]
+    errors = [saver.communicate(timeout=600)[1] for saver in savers]
     assert [saver.returncode for saver in savers] == [0, 0, 0], errors
     assert sorted(path.name for path in tmp_path.iterdir()) == [name, f"{name}.constants"]
 

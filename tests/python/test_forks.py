@@ -13,7 +13,7 @@ FORKING = Path(__file__).with_name("forking.py")
 ROUNDS = 34
 
 
-def alone(*command: str, limit_s: float = 120) -> str:
+def alone(*command: str, limit_s: float = 800) -> str:
     """The output of a separate process; one that hangs is killed."""
     environment = os.environ | {"PYTHONPATH": str(FORKING.parents[1])}
     process = subprocess.run(

@@ -45,7 +45,7 @@ def devices(folder: Path | None, *options: str) -> str:
     found = {} if folder is None else {"LD_LIBRARY_PATH": str(folder)}
     command = [*COMMAND, "devices", *options]
     done = subprocess.run(
-        command, env=os.environ | found, capture_output=True, text=True, check=False, timeout=60
+        command, env=os.environ | found, capture_output=True, text=True, check=False, timeout=600
     )
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout

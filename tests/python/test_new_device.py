@@ -65,6 +65,7 @@ def test_a_new_device_builds_runs_a_transcript_and_conforms_in_three_ops(
     assert ran.returncode == 0, ran.stderr
     assert "all as expected" in ran.stdout
     line = ["conform", f"./{name}/{device}", "--quick", "--ops", "copy,modmul,modsum"]
+    line += ["--seconds", "600"]
     held = cloakwork(*line, folder=tmp_path, env=installed)
     assert held.returncode == 0, held.stdout + held.stderr
     assert "3 of 3 ops pass" in held.stdout

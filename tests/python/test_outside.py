@@ -90,7 +90,7 @@ def test_ctrl_c_ends_the_waiting_for_a_pipe(tmp_path: Path) -> None:
         # Once, at any time: also between opening and reading.
         process.send_signal(signal.SIGINT)
         try:
-            _, err = process.communicate(timeout=30)
+            _, err = process.communicate(timeout=300)
         finally:
             process.kill()
             if writer is not None:

@@ -64,7 +64,7 @@ def program(tmp_path: Path) -> str:
 @pytest.mark.parametrize("bug", builds.PLANTED_BUGS)
 def test_conform_names_it(bug: str) -> None:
     line = ["conform", device(bug), "--seed", "3", "--ops", "modmul,modsum", "--quick"]
-    report = reported(*line, "--seconds", "60")
+    report = reported(*line, "--seconds", "600")
     wrong = {op["op"]: op["failure"] for op in report["ops"] if op["failure"]}
     assert wrong.keys() == OPS[bug]
     for op, failure in wrong.items():

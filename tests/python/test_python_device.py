@@ -110,7 +110,7 @@ def test_runs_of_several_threads_do_not_block_each_other() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=600)
     assert not any(thread.is_alive() for thread in threads)
     assert wrong == []
 

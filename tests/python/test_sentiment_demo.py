@@ -24,6 +24,7 @@ def test_the_polynomial_follows_gelu_wherever_a_sentence_can_lead() -> None:
     assert model.context.parameters.security == 128
 
 
+@pytest.mark.slow(reason="the demo as it is shipped, 128-bit secure")
 def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
     texts = ["A wonderful film!", "It isn't worth the price."]
     report = demo.run(tmp_path, texts, console=Console(quiet=True))

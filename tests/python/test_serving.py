@@ -11,8 +11,9 @@ import pytest
 from cloakwork import fhe
 from cloakwork.errors import LoadError, ParamError, ServingError
 from cloakwork.serving import Limits, Remote, ServedProgram, create_app
+from cloakwork.serving import remote as remote_module
 from cloakwork.serving.partial import Partial
-from python.serving_setup import CONTEXT, TOYS, owner, running, served
+from python.serving_setup import CONTEXT, TOYS, nobody, owner, running, served
 
 from python import serving_setup
 
@@ -347,8 +348,9 @@ def test_a_remote_refuses_senseless_options(change: dict[str, Any], rule: str) -
             Remote(**({"url": url} | change))
 
 
-def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with Remote("http://127.0.0.1:9", timeout=0.2) as remote, pytest.raises(ServingError) as caught:
+def test_a_server_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote_module, "_FIRST_SECONDS", 0.2)
+    with nobody() as url, Remote(url) as remote, pytest.raises(ServingError) as caught:
         remote.models()
     assert (caught.value.status, "is it running?" in str(caught.value)) == (0, True)
 

@@ -14,8 +14,8 @@ import pytest
 from cloakwork import fhe
 from cloakwork.cli import main, models
 from cloakwork.errors import ParamError
-from cloakwork.serving import Limits, ServedProgram, client, create_app
-from python.serving_setup import running
+from cloakwork.serving import Limits, ServedProgram, client, create_app, remote
+from python.serving_setup import nobody, running
 
 X = np.array([0.5, -0.25, 1.0])
 WANTED = np.array([0.5 + 0.0625, -0.25 + 1, 1.0])
@@ -166,7 +166,6 @@ def test_serve_runs_until_it_is_interrupted(
         ("run m.cwk --keys keys --input x.ct -o a.ct --output b", "no --output"),
         ("run m.cwk --keys keys --input x.ct -o a.txt", "FILE.npy or FILE.ct"),
         ("run two.cwk --keys keys --input x.ct -o a.npy", "NAME=FILE for each"),
-        ("query http://127.0.0.1:9 keys x.npy --timeout 0.1", "is it running?"),
         ("query ftp://x keys x.npy", "http://HOST:PORT"),
         ("serve m.cwk --port 70000", "port"),
         ("serve m.cwk --queue 0", "--queue: got 0"),
@@ -209,6 +208,15 @@ def test_a_wrong_command_line_is_said(
     assert not Path("new").exists()
     assert not Path("z.ct").exists()
     assert {file: file.read_bytes() for file in Path("keys").iterdir()} == before
+
+
+def test_a_query_to_a_server_that_is_not_there_is_said(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_FIRST_SECONDS", 0.2)
+    with nobody() as url:
+        assert main(["query", url, "keys", "x.npy"]) == 2
+    assert "is it running?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("failing", ["eval.key", "secret.key"])

@@ -75,16 +75,30 @@ def test_a_filter_is_exact_up_to_the_edge(kernel: tuple[tuple[int, ...], ...]) -
     np.testing.assert_array_equal(demo.filtered(picture, kernel), expected)
 
 
-def test_the_demo_keeps_its_promises(tmp_path: Path) -> None:
-    report = demo.run(tmp_path, console=Console(quiet=True))
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("sharpen")
+
+
+@pytest.fixture(scope="module")
+def report(folder: Path) -> demo.SharpenReport:
+    return demo.run(folder, console=Console(quiet=True))
+
+
+@pytest.mark.large  # test_demos_on_devices.py runs it over a small ring
+@pytest.mark.usefixtures("report")
+def test_its_transcript_is_right_on_an_example_device(folder: Path) -> None:
+    transcript, device = cw.heal.load(folder / demo.TRANSCRIPT_NAME), example_or_host("python")
+    assert not transcript.run(verify=True, device=device).mismatches
+
+
+def test_the_demo_keeps_its_promises(folder: Path, report: demo.SharpenReport) -> None:
     assert report.passed
     assert report.wrong == 0
     assert report.pixels == 3 * 256 * 256
     assert report.noise_budget_bits > 0
     assert set(report.seconds) == set(demo.PHASES)
-    transcript, device = cw.heal.load(tmp_path / demo.TRANSCRIPT_NAME), example_or_host("python")
-    assert not transcript.run(verify=True, device=device).mismatches
-    before, after = read_png(tmp_path / demo.BEFORE_NAME), read_png(tmp_path / demo.AFTER_NAME)
+    before, after = read_png(folder / demo.BEFORE_NAME), read_png(folder / demo.AFTER_NAME)
     np.testing.assert_array_equal(before, load_photograph().pixels)
     # Neighbours differ more than before.
     assert (

@@ -350,7 +350,7 @@ print("done")
 def test_dlpack_shares_tensors_on_gpus() -> None:
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(GPU)],
-        env=variables("devices=2 seed=5"), capture_output=True, text=True, check=False, timeout=60,
+        env=variables("devices=2 seed=5"), capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert (done.stdout, done.stderr) == ("done\n", "")
 

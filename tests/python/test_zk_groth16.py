@@ -251,6 +251,7 @@ def test_the_demo_says_what_it_fetches_and_does_without_when_asked(
     assert "npm cannot install circom2 and snarkjs: no network" in out
 
 
+@pytest.mark.slow(reason="snarkjs verifies, in a process of node")
 def test_the_demo_proves_what_snarkjs_verifies(node: Node, tmp_path: Path) -> None:
     (tmp_path / "node").symlink_to(node.folder)
     report = merkle.run(tmp_path, console=Console(quiet=True))

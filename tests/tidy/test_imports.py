@@ -33,7 +33,8 @@ def test_no_folders_import_each_other() -> None:
 
 
 def test_public_modules_alone_stand_beside_the_folders() -> None:
-    beside = {path.stem for path in tree.files(".py") if path.parent.name == "cloakwork"}
+    package = tree.ROOT / "python" / "cloakwork"
+    beside = {path.stem for path in tree.files(".py") if path.parent == package}
     assert beside == PUBLIC | OF_THE_PACKAGE
 
 
