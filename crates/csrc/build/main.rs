@@ -11,6 +11,7 @@
 
 mod fatbins;
 mod pool;
+mod rule;
 mod sets;
 mod unit;
 

@@ -1,5 +1,6 @@
 //! One call of the compiler, and whether its object is still that of its inputs.
 
+use crate::rule::dependencies;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
@@ -71,7 +72,12 @@ impl Unit {
         let listed = std::fs::read_to_string(self.beside("d")).ok()?;
         let mut state = DefaultHasher::new();
         (version, self.tool.path(), self.tool.args(), &self.source).hash(&mut state);
-        for path in dependencies(&listed) {
+        let read = dependencies(&listed);
+        // A rule that is not understood would say that nothing ever changes.
+        if !read.iter().any(|path| Path::new(path) == self.source) {
+            return None;
+        }
+        for path in read {
             files.of(&path)?.hash(&mut state);
             path.hash(&mut state);
         }
@@ -90,41 +96,5 @@ impl Digests {
             std::fs::read(path).ok()?.hash(&mut state);
             Some(state.finish())
         })
-    }
-}
-
-/// The files of a rule as compilers write it: `object: source header \` and lines that go on.
-fn dependencies(rule: &str) -> Vec<String> {
-    let files = rule.split_once(": ").map_or("", |(_, files)| files);
-    let mut found = vec![String::new()];
-    let mut characters = files.chars();
-    while let Some(character) = characters.next() {
-        match character {
-            '\\' => match characters.next() {
-                Some('\n') | None => found.push(String::new()),
-                Some(escaped) => found.extend_last(escaped),
-            },
-            '$' => {
-                // A dollar is written twice.
-                characters.next();
-                found.extend_last('$');
-            }
-            character if character.is_whitespace() => found.push(String::new()),
-            character => found.extend_last(character),
-        }
-    }
-    found.retain(|file| !file.is_empty());
-    found
-}
-
-trait ExtendLast {
-    fn extend_last(&mut self, character: char);
-}
-
-impl ExtendLast for Vec<String> {
-    fn extend_last(&mut self, character: char) {
-        if let Some(last) = self.last_mut() {
-            last.push(character);
-        }
     }
 }

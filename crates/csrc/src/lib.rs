@@ -37,3 +37,8 @@ entry_points! {
     cw_device_layout
     cw_find_difference
 }
+
+// Build scripts have no tests of their own.
+#[cfg(test)]
+#[path = "../build/rule.rs"]
+mod rule;
