@@ -22,10 +22,8 @@ CURVES = oracle.CURVES
 
 @pytest.fixture(params=vectors.BACKENDS)
 def backend(request: pytest.FixtureRequest) -> object:
-    before = cw.current_backend()
-    cw.select_backend(request.param)
-    yield request.param
-    cw.select_backend(before)
+    with cw.select_backend(request.param):
+        yield request.param
 
 
 def test_poseidon_is_circomlibs_on_every_instruction_set(backend: object) -> None:
