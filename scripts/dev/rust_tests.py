@@ -25,6 +25,7 @@ _LONGEST = (
     "run/tests/models",
     "kernels/tests/elementwise",
     "testing/tests/conformance",
+    "kernels/tests/symbols",
     "run/tests/curve",
     "run/tests/cuda",
 )

@@ -109,6 +109,7 @@ WANTED = [
 ]
 
 
+@pytest.mark.slow(reason="steps of the widest domain are searched up to the least error")
 @pytest.mark.parametrize("wanted", WANTED, ids=str)
 def test_the_error_of_each_recipe_holds_on_its_domain(wanted: Wanted) -> None:
     recipes = ladder(wanted) + (precise(wanted)[:2] if wanted.kind == "relu" else ())
