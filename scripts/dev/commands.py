@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,18 +59,10 @@ def test(args: Args) -> int:
     say("Python's tests")
     processes = min(len(os.sched_getaffinity(0)), _TEST_PROCESSES)
     # Tests of a file have fixtures in common.
-    spread = ["-n", str(processes), "--dist", "loadfile", *_order()]
+    spread = ["-n", str(processes), "--dist", "loadfile"]
+    # A gate gives one answer; a random order is for those who look for what tests share.
+    spread += [] if args else ["--order-seed", "file"]
     return call([PYTHON, "-m", "pytest", "tests", "-q", *spread, *args], environment())
-
-
-def _order() -> list[str]:
-    """A random order of tests that belongs to the commit: each has its own, and keeps it."""
-    git = ["git", "-C", str(ROOT), "rev-parse", "HEAD"]
-    try:
-        answer = subprocess.run(git, capture_output=True, text=True, check=False)
-    except OSError:
-        return []
-    return ["--order-seed", answer.stdout.strip()[:12]] if answer.returncode == 0 else []
 
 
 def setup(args: Args) -> int:

@@ -5,8 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+import cloakwork as cw
 import pytest
 import typer.main
+
+
+@pytest.fixture(autouse=True)
+def _as_the_environment_says() -> Iterator[None]:
+    """No test leaves a number of threads to those after it: it would outrank the environment."""
+    yield
+    cw.set_threads(None)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,13 +6,6 @@ import pytest
 from python import random_expressions
 
 
-@pytest.fixture(autouse=True)
-def _same_threads() -> object:
-    before = cw.get_threads()
-    yield
-    cw.set_threads(before)
-
-
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("first", range(0, 600, 100))
 def test_all_ways_of_an_expression_give_the_same_and_numpys_values(first: int) -> None:
