@@ -100,7 +100,7 @@ fn set_unit(
     out: &Path,
 ) -> Unit {
     let mut own = compiler.clone();
-    own.flags(set.flags).opt_level(part.optimisation);
+    own.flags(set.flags()).opt_level(part.optimisation);
     if own.get_compiler().is_like_clang() && set.isa.starts_with("avx512") {
         // Newer clang counts 512-bit registers apart.
         own.flag_if_supported("-mevex512");

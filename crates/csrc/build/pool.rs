@@ -24,21 +24,15 @@ pub fn compile(units: &[Unit], tool: &cc::Tool) -> io::Result<()> {
     let version = version_of(tool)?;
     let mut files = Digests::default();
     let stale = |&index: &usize| !units[index].is_fresh(&version, &mut files);
-    let due: VecDeque<usize> = (0..units.len()).filter(stale).collect();
-    // Files that were read before an object was made from them might have changed since.
-    let said = run(units, due.clone())?;
-    let mut files = Digests::default();
-    for index in due {
-        units[index].remember(&version, &mut files)?;
-    }
-    for line in said.lines() {
+    let due = (0..units.len()).filter(stale).collect();
+    for line in run(units, due, &version)?.lines() {
         println!("cargo:warning={line}");
     }
     Ok(())
 }
 
 /// Runs the compilers; returns their warnings.
-fn run(units: &[Unit], mut due: VecDeque<usize>) -> io::Result<String> {
+fn run(units: &[Unit], mut due: VecDeque<usize>, version: &str) -> io::Result<String> {
     let count = due.len();
     let mut progress = Progress::new(count);
     let (events, inbox) = channel();
@@ -53,7 +47,7 @@ fn run(units: &[Unit], mut due: VecDeque<usize>) -> io::Result<String> {
             let events = events.clone();
             scope.spawn(move || {
                 let began = Instant::now();
-                let result = units[index].compile();
+                let result = units[index].compile(version);
                 let seconds = began.elapsed().as_secs_f32();
                 // The receiver lives until every unit has ended.
                 let _ = events.send(Event::Done(index, token, seconds, result));

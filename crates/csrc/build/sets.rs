@@ -2,7 +2,8 @@
 
 use std::io;
 
-/// Families of kernels: folders of `csrc/kernels`. Those that compile longest come first.
+/// Families of kernels: folders of `csrc/kernels`. Those that compile longest come first; the rows
+/// of `sorting` serve every processor.
 const FAMILIES: [&str; 11] = [
     "poly",
     "field",
@@ -12,66 +13,48 @@ const FAMILIES: [&str; 11] = [
     "words",
     "linear",
     "hash",
+    "creation",
+    "contents",
     "sorting",
-    "creation",
-    "contents",
 ];
-/// Those with rows for vectors; the rows of the others serve every processor.
-const VECTORS: [&str; 10] = [
-    "poly",
-    "field",
-    "reduction",
-    "curve",
-    "elementwise",
-    "words",
-    "linear",
-    "hash",
-    "creation",
-    "contents",
-];
+/// Those with rows for vectors.
+const VECTORS: &[&str] = FAMILIES.split_at(10).0;
+
+const AVX2: &[&str] = &["-mavx2", "-mfma", "-mbmi2"];
+const AVX512: &[&str] = &["-mavx512f", "-mavx512dq", "-mavx512vl", "-mavx512bw"];
+const IFMA: &[&str] = &["-mavx512ifma"];
 
 /// An instruction set.
 #[derive(Clone, Copy)]
 pub struct Set {
     pub isa: &'static str,
     pub families: &'static [&'static str],
-    /// What the compiler needs beside the flags of all.
-    pub flags: &'static [&'static str],
+    /// What the compiler needs beside the flags of all, in groups.
+    flags: &'static [&'static [&'static str]],
+}
+
+impl Set {
+    pub fn flags(&self) -> Vec<&'static str> {
+        self.flags.concat()
+    }
 }
 
 /// The sets of x86-64.
 const X86: [Set; 4] = [
     Set {
         isa: "avx512",
-        families: &VECTORS,
-        flags: &[
-            "-mavx512f",
-            "-mavx512dq",
-            "-mavx512vl",
-            "-mavx512bw",
-            "-mavx2",
-            "-mfma",
-            "-mbmi2",
-        ],
+        families: VECTORS,
+        flags: &[AVX2, AVX512],
     },
     Set {
         isa: "avx512ifma",
         families: &["poly", "field", "curve", "words", "hash"],
-        flags: &[
-            "-mavx512f",
-            "-mavx512dq",
-            "-mavx512vl",
-            "-mavx512bw",
-            "-mavx512ifma",
-            "-mavx2",
-            "-mfma",
-            "-mbmi2",
-        ],
+        flags: &[AVX2, AVX512, IFMA],
     },
     Set {
         isa: "avx2",
-        families: &VECTORS,
-        flags: &["-mavx2", "-mfma", "-mbmi2"],
+        families: VECTORS,
+        flags: &[AVX2],
     },
     PORTABLE,
 ];
@@ -150,18 +133,15 @@ pub fn chosen(sets: &[Set], is_native: bool) -> Vec<Set> {
 /// The sets whose rows this processor prefers to all others.
 #[cfg(target_arch = "x86_64")]
 fn best_here() -> &'static [&'static str] {
-    let has_512 = std::is_x86_feature_detected!("avx512f")
-        && std::is_x86_feature_detected!("avx512dq")
-        && std::is_x86_feature_detected!("avx512vl")
-        && std::is_x86_feature_detected!("avx512bw");
-    if has_512 && std::is_x86_feature_detected!("avx512ifma") {
-        &["avx512", "avx512ifma"]
-    } else if has_512 {
-        &["avx512"]
-    } else if std::is_x86_feature_detected!("avx2") {
-        &["avx2"]
-    } else {
+    use std::is_x86_feature_detected as has;
+    if !(has!("avx2") && has!("fma") && has!("bmi2")) {
         &[]
+    } else if !(has!("avx512f") && has!("avx512dq") && has!("avx512vl") && has!("avx512bw")) {
+        &["avx2"]
+    } else if !has!("avx512ifma") {
+        &["avx512"]
+    } else {
+        &["avx512", "avx512ifma"]
     }
 }
 
@@ -174,9 +154,9 @@ fn best_here() -> &'static [&'static str] {
 pub fn lines(sets: &[Set]) -> String {
     let lines = sets.iter().flat_map(|set| {
         let line = |family: &&str| {
-            let words = [set.isa.to_owned(), source(set, family)];
-            let flags = set.flags.iter().map(|flag| (*flag).to_owned());
-            words.into_iter().chain(flags).collect::<Vec<_>>().join(" ")
+            [&[set.isa, &source(set, family)], &set.flags()[..]]
+                .concat()
+                .join(" ")
         };
         set.families.iter().map(line)
     });

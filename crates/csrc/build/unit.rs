@@ -3,8 +3,8 @@
 use crate::rule::dependencies;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// A unit: a source, how it is compiled, and its object.
 pub struct Unit {
@@ -34,8 +34,9 @@ impl Unit {
         self.object.is_file() && key.is_some() && written == key
     }
 
-    /// Compiles the unit; an error is what the compiler said.
-    pub fn compile(&self) -> Result<String, String> {
+    /// Compiles the unit, and writes down its inputs; an error is what the compiler said.
+    pub fn compile(&self, version: &str) -> Result<String, String> {
+        let began = SystemTime::now();
         let run = || {
             let _ = std::fs::remove_file(self.beside("key"));
             std::fs::create_dir_all(self.object.parent().unwrap_or(&self.object))?;
@@ -50,17 +51,15 @@ impl Unit {
         };
         let done = run().map_err(|error| format!("{}: {error}", self.tool.path().display()))?;
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        if done.status.success() {
-            Ok(said)
-        } else {
-            Err(said)
+        if !done.status.success() {
+            return Err(said);
         }
-    }
-
-    /// Writes down the inputs that the object was compiled from.
-    pub fn remember(&self, version: &str, files: &mut Digests) -> io::Result<()> {
-        let key = self.key(version, files).unwrap_or_default();
-        std::fs::write(self.beside("key"), key)
+        // The compiler may have read what stood in a file before it changed: no key, so that the
+        // unit is compiled again.
+        if let Some(key) = self.key(version, &mut Digests::before(began)) {
+            std::fs::write(self.beside("key"), key).map_err(|error| error.to_string())?;
+        }
+        Ok(said)
     }
 
     fn beside(&self, ending: &str) -> PathBuf {
@@ -87,11 +86,27 @@ impl Unit {
 
 /// Digests of files, each read once.
 #[derive(Default)]
-pub struct Digests(HashMap<String, Option<u64>>);
+pub struct Digests {
+    known: HashMap<String, Option<u64>>,
+    /// Files that changed since then have none.
+    before: Option<SystemTime>,
+}
 
 impl Digests {
+    fn before(time: SystemTime) -> Self {
+        Self {
+            before: Some(time),
+            ..Self::default()
+        }
+    }
+
     fn of(&mut self, path: &str) -> Option<u64> {
-        *self.0.entry(path.to_owned()).or_insert_with(|| {
+        let before = self.before;
+        *self.known.entry(path.to_owned()).or_insert_with(|| {
+            let changed = std::fs::metadata(path).and_then(|facts| facts.modified());
+            if before.is_some_and(|before| changed.is_ok_and(|changed| changed >= before)) {
+                return None;
+            }
             let mut state = DefaultHasher::new();
             std::fs::read(path).ok()?.hash(&mut state);
             Some(state.finish())
