@@ -24,6 +24,7 @@ from scripts.dev.environment import (
     ensure_built,
     ensure_environment,
     environment,
+    processors,
 )
 from scripts.dev.peers import ensure_peers
 from scripts.dev.toolchain import find_tool, require_all, require_rust
@@ -57,7 +58,7 @@ def test(args: Args) -> int:
     large = {"CLOAKWORK_TEST_ALL": "1"} if args else {}
     rust_tests.run(require_rust(), PROFILE, environment() | large)
     say("Python's tests")
-    processes = min(len(os.sched_getaffinity(0)), _TEST_PROCESSES)
+    processes = min(processors(), _TEST_PROCESSES)
     # Tests of a file have fixtures in common.
     spread = ["-n", str(processes), "--dist", "loadfile"]
     # A gate gives one answer; a random order is for those who look for what tests share.

@@ -22,7 +22,7 @@ _HEARTBEAT_SECONDS = 20.0
 _TAIL_LINES = 40
 _TAIL_COLUMNS = 300  # pip lists every version ever released
 _PROGRESS_COLUMNS = 80
-# A line of cargo's log, and one of the file that PROGRESS names: `csrc 17/43 kernels/ntt/avx2.cc`.
+# A line of cargo's log, and one of the file that PROGRESS names: `csrc 17/43 avx2-field 23.4 s`.
 _CRATE = re.compile(r"^ *Compiling (\S+) v\d", re.MULTILINE)
 _UNIT = re.compile(r"^csrc (\d+)/(\d+) ", re.MULTILINE)
 

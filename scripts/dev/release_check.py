@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from scripts.dev import aarch64, aarch64_rust, cuda_driver, cuda_shim, pythons, sanitize, sdist
+from scripts.dev import cuda_driver, matrix, sanitize, sdist
 from scripts.dev.console import ROOT, DevError, Words, call_or_fail, say, step
 from scripts.dev.environment import PYTHON, ensure_built, environment
 from scripts.dev.locks import DEMO, install
@@ -73,24 +73,11 @@ def _large() -> None:
     call_or_fail([*_DEV, "test", "--all"], {**environment(), "CLOAKWORK_BUILD_ISA": "all"})
 
 
-def _pythons() -> str | None:
-    found = pythons.others()
-    for version, python in found.items():
-        pythons.check(version, python)
-    return None if found else "no other Python here than that of .venv"
-
-
-def _aarch64() -> str | None:
-    lacks = aarch64.lacking() or aarch64_rust.lacking()
-    if lacks is None:
-        aarch64.check()
-        aarch64_rust.check()
-    return lacks
-
-
-def _cuda() -> None:
-    cuda_shim.check()
+def _cuda() -> str | None:
+    """The part of the matrix, which builds the kernels; programs on the made-up driver."""
+    lacks = matrix.PARTS["cuda"]()
     cuda_driver.check()
+    return lacks
 
 
 def _sanitize() -> str | None:
@@ -118,8 +105,7 @@ def _wheel() -> None:
 PARTS: dict[str, Callable[[], str | None]] = {
     "wheel": _wheel,
     "large": _large,
-    "pythons": _pythons,
-    "aarch64": _aarch64,
+    **matrix.PARTS,
     "cuda": _cuda,
     "sanitize": _sanitize,
     "fuzz": _fuzz,

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.dev.console import ROOT, DevError, say
+from scripts.dev.environment import processors
 
 # Without the interface to Python, which links no libpython: pytest tests it through Python.
 SCOPE = ("--workspace", "--exclude", "cloakwork-py", "--exclude", "cloakwork-extension")
@@ -96,7 +96,7 @@ def executables(messages: str) -> Iterator[Program]:
 
 def run_all(programs: Iterable[Program], env: Mapping[str, str]) -> Iterator[Ended]:
     """Run programs, as many at once as there are cores; yield each when it has ended."""
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ThreadPoolExecutor(processors()) as pool:
         running = [pool.submit(_ended, program, env) for program in programs]
         for future in as_completed(running):
             yield future.result()

@@ -12,9 +12,10 @@ import typer.main
 
 @pytest.fixture(autouse=True)
 def _as_the_environment_says() -> Iterator[None]:
-    """No test leaves a number of threads to those after it: it would outrank the environment."""
+    """No test leaves threads or a backend to those after it: they would outrank the environment."""
     yield
     cw.set_threads(None)
+    cw.select_backend("auto")
 
 
 @pytest.fixture(scope="session", autouse=True)
