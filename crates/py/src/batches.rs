@@ -1,7 +1,7 @@
 //! Lists of operations that are computed in one crossing.
 
 use crate::guard::called;
-use crate::numbers::TABLE;
+use crate::numbers::{self, TABLE};
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, errors};
@@ -88,6 +88,11 @@ impl Operations {
         a: &Argument<'_, '_>,
         b: &Argument<'_, '_>,
     ) -> Option<()> {
+        if let (Some(Promoted::Tensor(dtype)), Argument::Number(exponent)) = (self.promoted(a), b)
+            && numbers::is_squared(ready, dtype, exponent)
+        {
+            return self.call(&numbers::SQUARE, a, &Argument::Absent);
+        }
         let (_, rule) = ready.def().ok()?;
         let given = match (self.promoted(a)?, self.promoted(b)) {
             (Promoted::Tensor(a), None) => a,

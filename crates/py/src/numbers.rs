@@ -165,6 +165,11 @@ fn converted(
     let (Some(a), Some(b)) = (given(a)?, given(b)?) else {
         return Ok(None);
     };
+    if let (Some(tensor), Given::Number(exponent)) = (a.inner(), &b)
+        && is_squared(ready, tensor.dtype(), exponent)
+    {
+        return of_one(py, &SQUARE, tensor).map(Some);
+    }
     let dtypes = [&a, &b].map(|operand| operand.inner().map(Inner::dtype));
     if let Some(result) = field::special(py, ready, [a.inner(), b.inner()], objects)? {
         return Ok(Some(Tensor::from(result)));
@@ -193,6 +198,20 @@ fn converted(
     });
     let values = values.collect::<PyResult<Vec<_>>>()?;
     eval(py, def, values).map(|inner| Some(Tensor::from(inner)))
+}
+
+/// Whether a call is the power 2 of numbers that keep their type: a product, of fewer roundings.
+/// Each way to write a power asks here, so that all of them give the same bits.
+pub fn is_squared(ready: &'static Ready, dtype: DType, exponent: &Number<'_, '_>) -> bool {
+    let is_two = |exponent: &Number<'_, '_>| match exponent {
+        Number::Int(integer) => integer.extract::<u64>().is_ok_and(|integer| integer == 2),
+        Number::Float(float) => *float == 2.0 && !dtype.is_integer(),
+        _ => false,
+    };
+    std::ptr::eq(ready, &raw const POW)
+        && dtype.is_number()
+        && dtype != DType::Bool
+        && is_two(exponent)
 }
 
 /// The type in which a call of two operands computes.

@@ -15,6 +15,7 @@ pub use layouts::at_once as reshaped_at_once;
 use crate::dtype::{PyDType, object};
 use crate::eval::{Value, layout};
 use crate::numbers;
+use crate::scalar::Number;
 use crate::{buffer, contents, dlpack, dtype, errors, field, index, on_device};
 use cloakwork_ops::{OpDef, named};
 use operators::{assign_product, compare, operator, power, product, quotient_and_rest};
@@ -557,12 +558,18 @@ impl Tensor {
         power(other, slf.as_any(), modulo)
     }
     fn __ipow__(
-        &self,
-        py: Python<'_>,
+        slf: &Bound<'_, Self>,
         other: &Bound<'_, PyAny>,
         _modulo: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        numbers::assign(py, &numbers::POW, self.inner(), other)
+        let own = slf.get().inner();
+        let is_squared = Number::of(other)
+            .is_some_and(|exponent| numbers::is_squared(&numbers::POW, own.dtype(), &exponent));
+        let (ready, other) = match is_squared {
+            true => (&numbers::MULTIPLY, slf.as_any()),
+            false => (&numbers::POW, other),
+        };
+        numbers::assign(slf.py(), ready, own, other)
     }
     fn __matmul__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         product(slf.as_any(), other)

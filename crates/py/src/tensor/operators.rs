@@ -2,9 +2,7 @@
 
 use super::Tensor;
 use crate::eval::{Value, eval};
-use crate::scalar::Number;
 use crate::{linear, numbers, on_device};
-use cloakwork_ir::DType;
 use cloakwork_ops::named;
 use cloakwork_run::eager::Ready;
 use pyo3::basic::CompareOp;
@@ -34,24 +32,7 @@ pub fn power(
     if modulo.is_some() {
         return Ok(a.py().NotImplemented());
     }
-    match is_squared(a, b) {
-        true => Ok(Py::new(a.py(), numbers::unary(a.py(), &numbers::SQUARE, a)?)?.into_any()),
-        false => operator(&numbers::POW, a, b),
-    }
-}
-
-/// Whether it is the power 2 of a tensor that keeps its type, which is a product.
-fn is_squared(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> bool {
-    let Ok(tensor) = a.cast::<Tensor>() else {
-        return false;
-    };
-    let dtype = tensor.get().inner().dtype();
-    let is_two = match Number::of(b) {
-        Some(Number::Int(integer)) => integer.extract::<u64>().is_ok_and(|integer| integer == 2),
-        Some(Number::Float(float)) => float == 2.0 && !dtype.is_integer(),
-        _ => false,
-    };
-    is_two && dtype.is_number() && dtype != DType::Bool
+    operator(&numbers::POW, a, b)
 }
 
 /// The quotient, rounded down, and the remainder; or NotImplemented.

@@ -65,7 +65,11 @@ impl Block {
                 None => Self::map(len, true),
             };
         }
-        let medium = medium::take_or_make(len).ok_or_else(out_of_memory)?;
+        let medium = medium::take_or_make(len).or_else(|| {
+            cache::release_waiting();
+            medium::take_or_make(len)
+        });
+        let medium = medium.ok_or_else(out_of_memory)?;
         Ok(Self::counted(
             medium.start,
             len,
@@ -102,7 +106,7 @@ impl Block {
         Ok(block)
     }
 
-    /// A block of zeros that are the system's: what is not touched costs nothing.
+    /// A block of zeros. Those of large blocks are the system's: what is not touched costs nothing.
     ///
     /// # Errors
     /// The size exceeds the limit of a process, or the system is out of memory.

@@ -83,7 +83,7 @@ pub(crate) fn release_waiting() {
 impl Released {
     /// One of this many bytes, and at most a quarter more.
     fn take(&mut self, bytes: usize) -> Option<Medium> {
-        let most = bytes + bytes / 4 + STEP_BYTES;
+        let most = bytes.saturating_add(bytes / 4 + STEP_BYTES);
         let fits = |block: &Medium| (bytes..most).contains(&block.bytes);
         let place = self.blocks.iter().rposition(fits)?;
         let found = self.blocks.remove(place);
