@@ -60,12 +60,12 @@ def arrays(
 
 
 def same(actual: cw.Tensor, expected: Any, rtol: float = 0.0) -> None:
-    """Assert that dtypes, shapes and elements agree; NaN with NaN, and to rtol if that is given."""
+    """Assert that dtypes, shapes and elements agree, NaN with NaN; floats to rtol if given."""
     expected = np.asarray(expected)
     assert isinstance(actual, cw.Tensor)
     assert actual.dtype == expected.dtype
     assert actual.shape == expected.shape
-    if rtol:
+    if rtol and expected.dtype.kind in "fc":
         np.testing.assert_allclose(np.asarray(actual), expected, rtol=rtol, atol=rtol)
     else:
         np.testing.assert_array_equal(np.asarray(actual), expected)

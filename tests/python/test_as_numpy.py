@@ -164,8 +164,12 @@ def test_memory_that_may_be_immutable_is_not_written() -> None:
     [
         (lambda t: cw.zeros((2**63,)), OpError, rf"shape.*integers of 64 bits, got {2**63}"),
         (lambda t: cw.ones(2**70), OpError, rf"shape.*integers of 64 bits, got {2**70}"),
-        (lambda t: cw.concat([t, np.ones(2)]), DTypeError, r"arrays\[1\]: got ndarray.*asarray"),
-        (lambda t: cw.stack([[1], t]), DTypeError, r"arrays\[0\]: got list.*asarray"),
+        (lambda t: cw.concat([t, "one"]), DTypeError, "<U3"),
+        (
+            lambda t: cw.stack([[1], t]),
+            ParamError,
+            r"arrays: got \(2,\), expected one shape, \(1,\)",
+        ),
         (
             lambda t: cw.execute_batch([("add", cw.Slot(0), t)]),
             ParamError,

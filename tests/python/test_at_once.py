@@ -214,6 +214,27 @@ def test_squares_are_numpys(dtype: str) -> None:
     assert (cw.asarray([3], "bn254.fr") ** 2).tolist() == [9]
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64", "complex64", "complex128"])
+def test_every_way_to_square_gives_the_same_bits(dtype: str) -> None:
+    generator = np.random.default_rng(2)
+    array = generator.normal(0, 5, 4000).astype(dtype)
+    if array.dtype.kind == "c":
+        array += 1j * generator.normal(0, 5, 4000).astype(array.real.dtype)
+    tensor, squared = cw.asarray(array), cw.asarray(array.copy())
+    squared **= 2
+    with cw.batch():
+        waiting = tensor**2
+    found = [
+        squared, waiting, tensor**2, cw.pow(tensor, 2), cw.square(tensor), np.power(tensor, 2),
+        cw.execute_batch([("pow", tensor, 2)])[0],
+        cw.trace(lambda x: x**2, tensor).run(tensor).outputs[0],
+    ]  # fmt: skip
+    for one in found:
+        assert np.asarray(one).tobytes() == np.asarray(tensor * tensor).tobytes()
+    if array.dtype.kind != "c":
+        assert np.asarray(squared).tobytes() == (array**2).tobytes()
+
+
 def test_what_must_not_be_written_is_not_assigned_to() -> None:
     shared = np.zeros(2)
     shared.flags.writeable = False

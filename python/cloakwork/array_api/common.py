@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from operator import index
 from typing import SupportsIndex
 
+from numpy.typing import ArrayLike
+
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
 from cloakwork.errors import AxisError, DTypeError, ParamError
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import asarray
 
 Scalar = bool | int | float | complex
 Operand = Tensor | Scalar
 Axis = int | tuple[int, ...] | None
-Pieces = tuple[Tensor, ...] | list[Tensor]
+Pieces = Sequence[Tensor | ArrayLike] | Tensor
 
 REAL_OF = {"complex64": _core.float32, "complex128": _core.float64}
 COMPLEX_OF = {"float32": _core.complex64, "float64": _core.complex128}
@@ -51,9 +54,9 @@ def only_axis(axis: int | None, rank: int) -> int:
 
 
 def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
-    """A shape, or one size, as a tuple."""
-    if isinstance(shape, tuple | list):
-        return tuple(shape)
+    """A shape, which may be an array of sizes, or one size, as a tuple."""
+    if isinstance(shape, tuple | list) or getattr(shape, "ndim", 0) == 1:
+        return tuple(shape)  # type: ignore[arg-type]  # several sizes
     return (index(shape),)  # type: ignore[arg-type]  # an integer of any kind
 
 
@@ -75,14 +78,9 @@ def tensor_of(x: Operand, dtype: DType) -> Tensor:
 
 
 def tensors_of(arrays: Pieces) -> list[Tensor]:
-    """One or more tensors as a list; DTypeError names the first argument that is not a tensor."""
-    pieces = list(arrays)
+    """One or more tensors, lists or arrays as a list of tensors."""
+    pieces = [operand(piece) for piece in arrays]
     no_empty(len(pieces), "arrays", "one tensor or more")
-    given: list[object] = list(pieces)
-    for place, piece in enumerate(given):
-        if not isinstance(piece, Tensor):
-            kind = type(piece).__name__
-            raise DTypeError(f"arrays[{place}]", kind, "a Tensor; cloakwork.asarray makes one")
     return pieces
 
 

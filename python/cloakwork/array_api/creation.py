@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from operator import index
-from typing import Literal
+from typing import Any, Literal
+
+from numpy.typing import ArrayLike
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, complex128, float64, int64
-from cloakwork.array_api.common import REAL_OF, Scalar, tensor_of
-from cloakwork.errors import DTypeError, ParamError
+from cloakwork.array_api.common import REAL_OF, Scalar, shape_of, tensor_of
+from cloakwork.errors import DTypeError, ParamError, TraceError
+from cloakwork.tensors.arrays import of_array, operand
 from cloakwork.tensors.conversion import DTypeLike, asarray, on_device, placed
 from cloakwork.tensors.native import shortcut
 
@@ -28,7 +31,7 @@ def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
     if device is None and (made := _core.zeros_at_once(shape, dtype)) is not None:
         return made
     on_device(device)
-    made = ops.zeros(shape, float64 if dtype is None else _core.dtype(dtype))
+    made = ops.zeros(shape_of(shape), float64 if dtype is None else _core.dtype(dtype))
     return placed(made, device)
 
 
@@ -43,7 +46,7 @@ def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
     if device is None and (made := _core.zeros_at_once(shape, dtype)) is not None:
         return made
     on_device(device)
-    made = ops.empty(shape, float64 if dtype is None else _core.dtype(dtype))
+    made = ops.empty(shape_of(shape), float64 if dtype is None else _core.dtype(dtype))
     return placed(made, device)
 
 
@@ -76,7 +79,7 @@ def full(
     if device is None and (made := _core.full_at_once(shape, fill_value, dtype)) is not None:
         return made
     on_device(device)
-    return placed(_core.filled(shape, _scalar(fill_value, dtype)), device)
+    return placed(_core.filled(shape_of(shape), _scalar(fill_value, dtype)), device)
 
 
 def _scalar(value: Scalar | Tensor, dtype: DTypeLike | None) -> Tensor:
@@ -91,6 +94,7 @@ def _device(x: Tensor, device: str | None) -> str | None:
     return None if own == "cpu" else own
 
 
+@of_array
 def zeros_like(
     x: Tensor, /, *, dtype: DTypeLike | None = None, device: str | None = None
 ) -> Tensor:
@@ -103,6 +107,7 @@ def zeros_like(
     return zeros(x.shape, x.dtype if dtype is None else dtype, device=_device(x, device))
 
 
+@of_array
 def empty_like(
     x: Tensor, /, *, dtype: DTypeLike | None = None, device: str | None = None
 ) -> Tensor:
@@ -115,6 +120,7 @@ def empty_like(
     return empty(x.shape, x.dtype if dtype is None else dtype, device=_device(x, device))
 
 
+@of_array
 def ones_like(x: Tensor, /, *, dtype: DTypeLike | None = None, device: str | None = None) -> Tensor:
     """Ones of the shape of `x`, and of its dtype unless said otherwise.
 
@@ -125,6 +131,7 @@ def ones_like(x: Tensor, /, *, dtype: DTypeLike | None = None, device: str | Non
     return ones(x.shape, x.dtype if dtype is None else dtype, device=_device(x, device))
 
 
+@of_array
 def full_like(
     x: Tensor,
     /,
@@ -171,6 +178,7 @@ def arange(
     on_device(device)
     if stop is None:
         start, stop = 0, start
+    start, stop, step = _whole(start), _whole(stop), _whole(step)
     exact = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
     wanted = _core.dtype(dtype) if dtype is not None else (int64 if exact else float64)
     if wanted.kind not in "iuf":
@@ -191,6 +199,16 @@ def arange(
         step += 2 ** (8 * wanted.itemsize)  # the same step, as unsigned integers wrap
     made = ops.arange(_scalar(start if count else 0, wanted), _scalar(step, wanted), count)
     return placed(made, device)
+
+
+def _whole(number: Any) -> Any:
+    """An integer of any library as Python's; all else as it is, for others to take or to refuse."""
+    try:
+        return index(number)
+    except TraceError:
+        raise
+    except TypeError:
+        return number
 
 
 # The least and the greatest number of each integer dtype.
@@ -284,6 +302,7 @@ def eye(
     return placed(ops.astype(rows + k == columns, wanted), device)
 
 
+@of_array
 def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
     """The matrices of `x` with zeros above the diagonal that is `k` above the main one.
 
@@ -296,6 +315,7 @@ def tril(x: Tensor, /, *, k: int = 0) -> Tensor:
     return ops.where(x, tensor_of(0, x.dtype), rows >= columns)
 
 
+@of_array
 def triu(x: Tensor, /, *, k: int = 0) -> Tensor:
     """The matrices of `x` with zeros below the diagonal that is `k` above the main one.
 
@@ -318,7 +338,9 @@ def _places(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     return arange(k, rows + k)[:, None], arange(columns)
 
 
-def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Tensor, ...]:
+def meshgrid(
+    *arrays: Tensor | ArrayLike, indexing: Literal["xy", "ij"] = "xy"
+) -> tuple[Tensor, ...]:
     """Coordinate tensors: each vector along its own axis, repeated along the other axes.
 
     Vectors of n1, n2, ... elements give tensors `[n1, n2, ...]` for "ij", `[n2, n1, ...]` for "xy".
@@ -330,18 +352,19 @@ def meshgrid(*arrays: Tensor, indexing: Literal["xy", "ij"] = "xy") -> tuple[Ten
     """
     if indexing not in ("xy", "ij"):
         raise ParamError("indexing", repr(indexing), "'xy' or 'ij'")
-    for array in arrays:
+    given = [operand(array) for array in arrays]
+    for array in given:
         if array.ndim != 1:
             raise ParamError("arrays", f"{array.ndim} axes", "one axis each")
-    rank = len(arrays)
+    rank = len(given)
     axes = list(range(rank))
     if indexing == "xy" and rank > 1:
         axes[:2] = [1, 0]
     shape = [0] * rank
-    for axis, array in zip(axes, arrays, strict=True):
+    for axis, array in zip(axes, given, strict=True):
         shape[axis] = array.size
     return tuple(
-        _spread(array, axis, tuple(shape)) for axis, array in zip(axes, arrays, strict=True)
+        _spread(array, axis, tuple(shape)) for axis, array in zip(axes, given, strict=True)
     )
 
 

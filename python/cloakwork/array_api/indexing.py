@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
+
 from cloakwork import _core, ops
 from cloakwork._core import Tensor, int64
 from cloakwork.array_api.common import axis_of, only_axis
 from cloakwork.array_api.datatypes import KINDS
-from cloakwork.errors import DTypeError, ParamError, TensorIndexError
+from cloakwork.errors import DTypeError, TensorIndexError
+from cloakwork.tensors.arrays import of_array, operand
 
 _MOST = 2**63 - 1
 
 
-def indices_of(x: Tensor, place: str = "indices") -> Tensor:
+def indices_of(x: Tensor | ArrayLike, place: str = "indices") -> Tensor:
     """Indices as int64; TypeError unless they are integers, IndexError for one beyond int64."""
-    if not isinstance(x, Tensor):
-        raise ParamError(place, type(x).__name__, "a cloakwork.Tensor: use cloakwork.asarray")
+    x = operand(x)
     if x.dtype == int64:
         return x
     if x.dtype.name not in KINDS["integral"]:
@@ -24,7 +26,9 @@ def indices_of(x: Tensor, place: str = "indices") -> Tensor:
     return ops.astype(x, int64)
 
 
-def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
+def take(
+    x: Tensor | ArrayLike, indices: Tensor | ArrayLike, /, *, axis: int | None = None
+) -> Tensor:
     """The slices of `x` at `indices` along an axis, in the order of the indices.
 
     The axes of `indices` replace the axis; negative indices count from the end.  IndexError for an
@@ -34,10 +38,12 @@ def take(x: Tensor, indices: Tensor, /, *, axis: int | None = None) -> Tensor:
     >>> cw.take(cw.asarray([5, 6, 7]), cw.asarray([2, 0]))
     Tensor([7, 5], dtype=i64)
     """
+    x = operand(x)
     return _core.take(x, indices_of(indices), only_axis(axis, x.ndim))
 
 
-def take_along_axis(x: Tensor, indices: Tensor, /, *, axis: int = -1) -> Tensor:
+@of_array
+def take_along_axis(x: Tensor, indices: Tensor | ArrayLike, /, *, axis: int = -1) -> Tensor:
     """`out[.., i, ..] = x[.., indices[.., i, ..], ..]` along an axis.
 
     Both must have the same number of axes; they broadcast along the other axes.  Negative indices

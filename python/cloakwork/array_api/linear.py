@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from numpy.typing import ArrayLike
+
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.array_api.common import REAL_OF, axes_of
 from cloakwork.array_api.manipulation import moveaxis
 from cloakwork.errors import AxisError, ParamError
-from cloakwork.tensors.arrays import of_array
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.arrays import of_array, operand
 
 
-def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
+def matmul(x1: Tensor | ArrayLike, x2: Tensor | ArrayLike, /) -> Tensor:
     """The product of matrices `[.., m, k]` and `[.., k, n]`, whose other axes broadcast.
 
     A vector is a row on the left and a column on the right; its axis is removed from the result.
@@ -24,7 +25,7 @@ def matmul(x1: Tensor, x2: Tensor, /) -> Tensor:
     >>> cw.matmul(cw.asarray([[1, 2], [3, 4]]), cw.asarray([1, 10]))
     Tensor([21, 43], dtype=i64)
     """
-    return _core.matmul(asarray(x1), asarray(x2))
+    return _core.matmul(operand(x1), operand(x2))
 
 
 @of_array
@@ -42,7 +43,11 @@ def matrix_transpose(x: Tensor, /) -> Tensor:
 
 
 def tensordot(
-    x1: Tensor, x2: Tensor, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
+    x1: Tensor | ArrayLike,
+    x2: Tensor | ArrayLike,
+    /,
+    *,
+    axes: int | tuple[Sequence[int], Sequence[int]] = 2,
 ) -> Tensor:
     """The sum of products over axes of both; the other axes of `x1` precede those of `x2`.
 
@@ -52,6 +57,7 @@ def tensordot(
     >>> cw.tensordot(cw.asarray([1, 2]), cw.asarray([3, 4]), axes=1)
     Tensor(11, dtype=i64)
     """
+    x1, x2 = operand(x1), operand(x2)
     first, second = _contracted(x1, x2, axes)
     sizes = [x1.shape[axis] for axis in first]
     if sizes != [x2.shape[axis] for axis in second]:
@@ -79,13 +85,14 @@ def _contracted(
     return first, second
 
 
-def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+def vecdot(x1: Tensor | ArrayLike, x2: Tensor | ArrayLike, /, *, axis: int = -1) -> Tensor:
     """The sum of products along an axis, with `x1` conjugated; other axes broadcast.
 
     >>> import cloakwork as cw
     >>> cw.vecdot(cw.asarray([[1, 2], [3, 4]]), cw.asarray([10, 1]))
     Tensor([12, 34], dtype=i64)
     """
+    x1, x2 = operand(x1), operand(x2)
     first, second = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     if first.shape[-1] != second.shape[-1]:
         got = f"{x1.shape} and {x2.shape}"

@@ -6,6 +6,8 @@ import builtins
 from collections.abc import Sequence
 from operator import index
 
+from numpy.typing import ArrayLike
+
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
 from cloakwork.array_api.common import (
@@ -21,7 +23,7 @@ from cloakwork.array_api.creation import arange
 from cloakwork.array_api.datatypes import result_type
 from cloakwork.array_api.indexing import indices_of, take
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.tensors.arrays import of_array
+from cloakwork.tensors.arrays import of_array, operand
 from cloakwork.tensors.native import shortcut
 
 
@@ -61,16 +63,17 @@ def _common(sizes: tuple[int | None, ...], shapes: tuple[Sequence[int | None], .
     return None if None in sizes else 1
 
 
-def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
+def broadcast_arrays(*arrays: Tensor | ArrayLike) -> tuple[Tensor, ...]:
     """Views of the arrays, repeated to their common broadcast shape.
 
     >>> import cloakwork as cw
     >>> cw.broadcast_arrays(cw.asarray(1), cw.asarray([2, 3]))[0]
     Tensor([1, 1], dtype=i64)
     """
-    sizes = broadcast_shapes(*(array.shape for array in arrays))
+    given = [operand(array) for array in arrays]
+    sizes = broadcast_shapes(*(array.shape for array in given))
     shape = [size for size in sizes if size is not None]  # all sizes are known
-    return tuple(ops.broadcast_to(array, shape) for array in arrays)
+    return tuple(ops.broadcast_to(array, shape) for array in given)
 
 
 @shortcut
@@ -249,10 +252,10 @@ def _rolled(x: Tensor, shift: int, axis: int) -> Tensor:
 
 
 @of_array
-def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> Tensor:
+def repeat(x: Tensor, repeats: int | Tensor | ArrayLike, /, *, axis: int | None = None) -> Tensor:
     """Each element repeated along an axis; flattened first if `axis` is None.
 
-    `repeats` is one number, or a tensor with a number for each element of the axis.
+    `repeats` is one number, or a number for each element of the axis.
 
     >>> import cloakwork as cw
     >>> cw.repeat(cw.asarray([5, 6]), 2)
@@ -261,8 +264,8 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
     if axis is None:
         x, axis = x.reshape(-1), 0
     axis = axis_of(axis, x.ndim)
-    if not isinstance(repeats, Tensor):
-        return _copies(x, index(repeats), axis, axis + 1)
+    if not hasattr(repeats, "__len__"):
+        return _copies(x, index(repeats), axis, axis + 1)  # type: ignore[arg-type]  # an integer
     size = x.shape[axis]
     counts = ops.broadcast_to(indices_of(repeats, "repeats"), (size,))
     if bool(ops.any(counts < 0, 0)):
@@ -273,8 +276,8 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
 
 
 @of_array
-def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
-    """`x` repeated as a whole, the given number of times along each axis.
+def tile(x: Tensor, repetitions: int | Sequence[int], /) -> Tensor:
+    """`x` repeated as a whole, the given number of times along each axis, or along the last one.
 
     Missing axes of `x` are taken as axes of size 1, and missing repetitions as 1, on the left.
 
@@ -283,8 +286,9 @@ def tile(x: Tensor, repetitions: tuple[int, ...], /) -> Tensor:
     Tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]], dtype=i64)
     """
-    rank = max(x.ndim, len(repetitions))
-    times = (1,) * (rank - len(repetitions)) + tuple(repetitions)
+    times = shape_of(repetitions)
+    rank = max(x.ndim, len(times))
+    times = (1,) * (rank - len(times)) + times
     x = x.reshape((1,) * (rank - x.ndim) + x.shape)
     for axis, number in enumerate(times):
         x = x if number == 1 else _copies(x, number, axis, axis)

@@ -21,7 +21,7 @@ from cloakwork.array_api.common import (
 from cloakwork.array_api.datatypes import KINDS, REAL, result_type
 from cloakwork.array_api.indexing import take
 from cloakwork.errors import ParamError
-from cloakwork.tensors.arrays import of_array
+from cloakwork.tensors.arrays import of_array, operand
 from cloakwork.tensors.conversion import asarray
 from cloakwork.tensors.native import shortcut
 
@@ -93,12 +93,12 @@ def nonzero(x: Tensor, /) -> tuple[Tensor, ...]:
 
 
 def searchsorted(
-    x1: Tensor,
-    x2: Tensor | float,
+    x1: Tensor | ArrayLike,
+    x2: Operand | ArrayLike,
     /,
     *,
     side: Literal["left", "right"] = "left",
-    sorter: Tensor | None = None,
+    sorter: Tensor | ArrayLike | None = None,
 ) -> Tensor:
     """The index at which each element of `x2` can be inserted into the sorted vector `x1`: int64.
 
@@ -111,11 +111,13 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ParamError("side", repr(side), "'left' or 'right'")
+    x1 = operand(x1)
     if x1.ndim != 1:
         raise ParamError("x1", f"{x1.ndim} axes", "one axis")
-    dtype = result_type(x1, x2)
+    sought: Operand = x2 if isinstance(x2, Operand) else asarray(x2)
+    dtype = result_type(x1, sought)
     ordered = x1 if sorter is None else take(x1, sorter)
-    return ops.searchsorted(tensor_of(x2, dtype), cast(ordered, dtype), right=side == "right")
+    return ops.searchsorted(tensor_of(sought, dtype), cast(ordered, dtype), right=side == "right")
 
 
 @shortcut

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 
 from numpy.typing import ArrayLike
 
@@ -36,33 +35,39 @@ def multi_dot(arrays: Sequence[ArrayLike | Tensor], /) -> Tensor:
     rows = 1 if pieces[0].ndim == 1 else pieces[0].shape[0]
     columns = 1 if pieces[-1].ndim == 1 else pieces[-1].shape[-1]
     sizes = (rows, *(piece.shape[0] for piece in pieces[1:]), columns)
-    cuts = _cuts(sizes)
+    # Products that hold others come first, and replace the first matrix of those that they hold.
+    for first, cut in reversed(_products(_cuts(sizes))):
+        pieces[first] = matmul(pieces[first], pieces[cut])
+    return pieces[0]
 
-    def product(first: int, stop: int) -> Tensor:
-        if stop - first == 1:
-            return pieces[first]
-        cut = cuts[first, stop]
-        return matmul(product(first, cut), product(cut, stop))
 
-    return product(0, len(pieces))
+def _products(cuts: dict[tuple[int, int], int]) -> list[tuple[int, int]]:
+    """The products in an order in which each precedes those that it holds: two first matrices."""
+    found: list[tuple[int, int]] = []
+    left = [max(cuts, key=lambda ends: ends[1] - ends[0])]
+    while left:
+        first, stop = left.pop()
+        if stop - first > 1:
+            cut = cuts[first, stop]
+            found.append((first, cut))
+            left += [(first, cut), (cut, stop)]
+    return found
 
 
 def _cuts(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
     """Where to cut the product of the matrices `first` to `stop`; matrix i has `sizes[i:i + 2]`."""
+    count = len(sizes) - 1
     cuts: dict[tuple[int, int], int] = {}
-
-    @cache
-    def cost(first: int, stop: int) -> int:
-        if stop - first == 1:
-            return 0
-        least, cuts[first, stop] = min(
-            (
-                cost(first, cut) + cost(cut, stop) + sizes[first] * sizes[cut] * sizes[stop],
-                cut,
-            )
-            for cut in range(first + 1, stop)
-        )
-        return least
-
-    cost(0, len(sizes) - 1)
+    # The least costs of products by their first matrix, and by their end; the shortest come first.
+    begun, ended = ([[0] for _ in sizes] for _ in range(2))
+    for length in range(2, count + 1):
+        for first in range(count + 1 - length):
+            stop = first + length
+            ends = sizes[first] * sizes[stop]
+            parts = zip(begun[first], reversed(ended[stop]), sizes[first + 1 : stop], strict=True)
+            costs = [before + after + ends * size for before, after, size in parts]
+            least = min(costs)
+            cuts[first, stop] = first + 1 + costs.index(least)
+            begun[first].append(least)
+            ended[stop].append(least)
     return cuts

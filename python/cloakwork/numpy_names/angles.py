@@ -75,6 +75,7 @@ def around(x: ArrayLike | Tensor, /, decimals: int = 0) -> Tensor:
     Tensor([0.2, 1.4], dtype=f64)
     """
     x = asarray(x)
+    require(x, (*KINDS["bool"], *KINDS["numeric"]), "x", "real or complex numbers")
     if x.dtype.kind == "b":
         x = cast(x, float64)
     return x.__round__(index(decimals))

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import ops
-from cloakwork._core import Tensor, float64
+from cloakwork._core import Tensor, float64, int64
 from cloakwork.array_api import statistical
 from cloakwork.array_api.common import Axis, axes_of, axis_of, cast, no_empty, require
 from cloakwork.array_api.creation import full
 from cloakwork.array_api.datatypes import KINDS, REAL
 from cloakwork.array_api.elementwise.comparison import isnan
-from cloakwork.array_api.indexing import take
+from cloakwork.array_api.indexing import take_along_axis
 from cloakwork.array_api.manipulation import moveaxis
 from cloakwork.array_api.searching import where
 from cloakwork.array_api.sorting import sort
@@ -169,28 +169,32 @@ def quantile(
     no_empty(lines.shape[-1], "x", "one element or more along the axes")
     ordered = sort(lines)
     ordered = ordered if is_number(q) else cast(ordered, float64)
-    found = _between(ordered, fractions.ravel() * (ordered.shape[-1] - 1), method)
+    places = asarray(fractions.ravel() * (ordered.shape[-1] - 1))
+    found = between(ordered, places, method)
     last = ordered[..., -1:]
     found = moveaxis(where(isnan(last), last, found), -1, 0)
     found = kept(found, x.shape, axes) if keepdims else found
     return found.reshape((*fractions.shape, *found.shape[1:]))
 
 
-def _between(ordered: Tensor, places: NDArray[np.float64], method: str) -> Tensor:
-    """The values at fractional places of the last axis."""
+def between(ordered: Tensor, places: Tensor, method: str) -> Tensor:
+    """The values at fractional places `[.., n]` of the last axis; the method "mean" is of two."""
     if method == "nearest":
-        places = np.rint(places)
-    below, above = np.floor(places), np.ceil(places)
-    low, high = (take(ordered, asarray(ends.astype(np.int64)), axis=-1) for ends in (below, above))
+        places = ops.round(places)
+    places = places.reshape((*(1,) * (ordered.ndim - places.ndim), *places.shape))
+    below, above = ops.floor(places), ops.ceil(places)
+    low, high = (take_along_axis(ordered, cast(ends, int64)) for ends in (below, above))
     if method in ("lower", "nearest"):
         return low
     if method == "higher":
         return high
-    parts = places - below if method == "linear" else np.where(below < above, 0.5, 0.0)
-    return mixed(low, high, asarray(parts))
+    if method == "mean":
+        return where(below == above, low, (low + high) * 0.5)
+    share = places - below if method == "linear" else (above - below) * 0.5
+    return _mixed(low, high, share)
 
 
-def mixed(low: Tensor, high: Tensor, share: Tensor) -> Tensor:
+def _mixed(low: Tensor, high: Tensor, share: Tensor) -> Tensor:
     """`low + share (high - low)`, exact at both ends."""
     share = cast(share, low.dtype)
     step = high - low

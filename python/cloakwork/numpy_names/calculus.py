@@ -26,7 +26,8 @@ def ediff1d(
 ) -> Tensor:
     """The differences of neighbours among all elements, between those of `to_begin` and `to_end`.
 
-    These get the dtype of `x`.  TypeError for bool, and for floats among integers.
+    These get the dtype of `x`.  TypeError for bool, for floats among integers, and for others among
+    elements of a field.
 
     >>> import cloakwork as cw
     >>> cw.ediff1d([1, 4, 9], to_end=0)
@@ -43,7 +44,8 @@ def ediff1d(
 
 
 def _end(piece: Tensor, like: Tensor, place: str) -> Tensor:
-    if _KINDS[piece.dtype.kind] > _KINDS[like.dtype.kind]:
+    fits = _KINDS.get(piece.dtype.kind, len(_KINDS)) <= _KINDS.get(like.dtype.kind, -1)
+    if not fits and piece.dtype != like.dtype:
         raise DTypeError(place, piece.dtype.name, f"numbers that {like.dtype.name} holds")
     return cast(piece.reshape(-1), like.dtype)
 
@@ -69,7 +71,7 @@ def trapezoid(
     pairs = (lines[..., 1:] + lines[..., :-1]) / 2.0
     if x is None:
         return statistical.sum(pairs, axis=-1) * dx
-    at = asarray(x)
+    at = _floats(asarray(x), "x")
     if at.ndim not in (1, y.ndim):
         raise ParamError("x", f"{at.ndim} axes", f"one axis, or {y.ndim} as y has")
     at = at if at.ndim == 1 else moveaxis(at, place, -1)
@@ -101,7 +103,7 @@ def gradient(
     if edge_order not in (1, 2):
         raise ParamError("edge_order", edge_order, "1 or 2")
     axes = axes_of(axis, f.ndim)
-    given = [asarray(distance) for distance in varargs] or [asarray(1.0)]
+    given = [_floats(asarray(distance), "varargs") for distance in varargs] or [asarray(1.0)]
     if len(given) == 1 and given[0].ndim == 0:
         given *= len(axes)
     if len(given) != len(axes):
@@ -131,11 +133,10 @@ def _derivative(f: Tensor, axis: int, distance: Tensor, edge_order: int) -> Tens
         raise ParamError("varargs", f"shape {distance.shape}", expected)
     lines = moveaxis(f, axis, 0)
     # Distances stand along the first axis; a single one is the same for all.
-    steps = cast(distance, float64) if distance.dtype.kind in "biu" else distance
     inside, first, last = (
-        _uneven(diff(steps).reshape(-1, *(1,) * (f.ndim - 1)), edge_order)
+        _uneven(diff(distance).reshape(-1, *(1,) * (f.ndim - 1)), edge_order)
         if distance.ndim
-        else _even(steps, edge_order)
+        else _even(distance, edge_order)
     )
     count = edge_order + 1
     parts = [

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 
 from cloakwork import ops
 from cloakwork._core import Tensor, float64
-from cloakwork.array_api.common import axis_of, cast
+from cloakwork.array_api.common import axis_of, cast, require
+from cloakwork.array_api.datatypes import KINDS, REAL
 from cloakwork.array_api.searching import count_nonzero, searchsorted
 from cloakwork.errors import ParamError
 from cloakwork.tensors.conversion import asarray
@@ -100,16 +101,17 @@ def histogram2d(
     Tensor([[1., 0.],
             [1., 1.]], dtype=f64)
     """
-    shares = None if weights is None else _array(weights)
+    points = _reals(x, "x"), _reals(y, "y")
+    shares = None if weights is None else _reals(weights, "weights")
     edges: Any = bins
     if isinstance(bins, Tensor):
-        edges = _array(bins)
+        edges = _reals(bins, "bins")
     elif isinstance(bins, list | tuple):
-        edges = [_array(part) if isinstance(part, Tensor) else part for part in bins]
+        edges = [_reals(part, "bins") if isinstance(part, Tensor) else part for part in bins]
     find: Callable[..., Any] = np.histogram2d
     try:
         with np.errstate(divide="ignore", invalid="ignore"):
-            made = find(_array(x), _array(y), edges, range, density, shares)
+            made = find(*points, edges, range, density, shares)
     except (ValueError, TypeError) as error:
         raise ParamError("histogram2d", error, "points, bins and weights that fit") from error
     counts, first, second = map(asarray, made)
@@ -240,6 +242,13 @@ def _doubled(x: Tensor) -> Tensor:
 def _array(x: ArrayLike | Tensor) -> np.ndarray[Any, np.dtype[Any]]:
     """The elements as NumPy's array, shared where possible; TraceError in a trace."""
     return np.asarray(asarray(x))
+
+
+def _reals(x: ArrayLike | Tensor, place: str) -> np.ndarray[Any, np.dtype[Any]]:
+    """Real numbers as NumPy's array; TypeError for others."""
+    x = asarray(x)
+    require(x, (*KINDS["bool"], *REAL), place, "real numbers, which lie in bins")
+    return _array(x)
 
 
 def _by_numpy(place: str, make: Callable[[], Any]) -> Tensor:

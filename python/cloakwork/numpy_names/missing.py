@@ -80,9 +80,10 @@ def nanvar(
     x = _as(x, dtype)
     if x.dtype.name not in FLOATING:
         x = x.astype("float64")
-    distances = ops.abs(x - nanmean(x, axis, keepdims=True))
+    squares = ops.square(ops.abs(x - nanmean(x, axis, keepdims=True)))
     freedom = _count(x, axis, keepdims) - float(ddof)
-    total = nansum(ops.square(distances), axis, keepdims=keepdims)
+    # A distance of an infinity may be NaN, and counts: only elements are left out.
+    total = statistical.sum(where(isnan(x), 0.0, squares), axis=axis, keepdims=keepdims)
     return total / cast(where(freedom > 0.0, freedom, _nan(freedom)), total.dtype)
 
 

@@ -6,22 +6,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cloakwork import ops
-from cloakwork._core import Tensor, float64, int64
+from cloakwork._core import Tensor, float64
 from cloakwork.array_api.common import Axis, axes_of, cast
 from cloakwork.array_api.creation import full
 from cloakwork.array_api.elementwise.comparison import isnan
-from cloakwork.array_api.indexing import take_along_axis
 from cloakwork.array_api.manipulation import moveaxis
-from cloakwork.array_api.searching import count_nonzero, where
+from cloakwork.array_api.searching import count_nonzero
 from cloakwork.array_api.sorting import sort
 from cloakwork.numpy_names.averages import (
     Method,
+    between,
     fractions_of,
     hundredths,
     is_number,
     kept,
     lines_of,
-    mixed,
 )
 from cloakwork.tensors.conversion import asarray
 
@@ -90,22 +89,6 @@ def _reduced(
     else:
         numbers = cast(count_nonzero(~isnan(ordered), axis=-1, keepdims=True), float64)
         places = ops.maximum(numbers - 1.0, asarray(0.0)) * asarray(fractions.ravel())
-        found = moveaxis(_between(ordered, places, method), -1, 0)
+        found = moveaxis(between(ordered, places, method), -1, 0)
     found = kept(found, x.shape, axes) if keepdims else found
     return found.reshape((*fractions.shape, *found.shape[1:]))
-
-
-def _between(ordered: Tensor, places: Tensor, method: str) -> Tensor:
-    """The values at fractional places `[.., n]` of the last axis."""
-    if method == "nearest":
-        places = ops.round(places)
-    below, above = ops.floor(places), ops.ceil(places)
-    low, high = (take_along_axis(ordered, cast(ends, int64)) for ends in (below, above))
-    if method in ("lower", "nearest"):
-        return low
-    if method == "higher":
-        return high
-    if method == "mean":
-        return where(below == above, low, (low + high) * 0.5)
-    share = places - below if method == "linear" else (above - below) * 0.5
-    return mixed(low, high, share)

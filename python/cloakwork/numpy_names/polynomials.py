@@ -1,17 +1,17 @@
 """Convolutions, and polynomials by their coefficients, by NumPy's names.
 
 NumPy convolves what is in the memory of the host; traces and devices multiply windows of the longer
-vector, which takes longer.
+vector, which takes longer.  The two add products in another order: sums of floats may differ in
+their last bits, integers do not.
 """
 
 from __future__ import annotations
 
-from contextlib import suppress
 from operator import index
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import ops
 from cloakwork._core import Tensor, bool_, complex128, float64, int64
@@ -40,7 +40,8 @@ def convolve(a: ArrayLike | Tensor, v: ArrayLike | Tensor, /, mode: Mode = "full
     """The convolution of two vectors, `out[k] = sum over i of a[i] v[k - i]`; the promoted dtype.
 
     A number is a vector of one element.  "full" gives all sums `[m + n - 1]`, "same" the middle
-    `[max(m, n)]`, and "valid" those with all elements of the shorter vector.
+    `[max(m, n)]`, and "valid" those with all elements of the shorter vector.  Floats of a trace or
+    a device may differ from those of the host in the last bits.
 
     >>> import cloakwork as cw
     >>> cw.convolve([1, 2, 3], [1, 10])
@@ -51,14 +52,15 @@ def convolve(a: ArrayLike | Tensor, v: ArrayLike | Tensor, /, mode: Mode = "full
         long, short = short, long
     n, m = long.size, short.size
     kept = _range(mode, n, m, (m - 1) // 2)
-    with suppress(TraceError):
-        if long.device == short.device == "cpu":
-            return asarray(np.convolve(np.asarray(long), np.asarray(short), mode))
+    if (read := _in_memory(long, short)) is not None:
+        return asarray(np.convolve(*read, mode))
     return _sums(long, short, kept)
 
 
 def correlate(a: ArrayLike | Tensor, v: ArrayLike | Tensor, /, mode: Mode = "valid") -> Tensor:
     """The sums `out[k] = sum over i of a[i + k] conj(v[i])` of two vectors; modes of `convolve`.
+
+    Floats of a trace or a device may differ from those of the host in the last bits.
 
     >>> import cloakwork as cw
     >>> cw.correlate([1, 2, 3], [1, 10])
@@ -67,9 +69,8 @@ def correlate(a: ArrayLike | Tensor, v: ArrayLike | Tensor, /, mode: Mode = "val
     a, v = _vectors(a, v)
     n, m = max(a.size, v.size), min(a.size, v.size)
     kept = _range(mode, n, m, (m - 1) // 2 if a.size >= v.size else m // 2)
-    with suppress(TraceError):
-        if a.device == v.device == "cpu":
-            return asarray(np.correlate(np.asarray(a), np.asarray(v), mode))
+    if (read := _in_memory(a, v)) is not None:
+        return asarray(np.correlate(*read, mode))
     v = flip(ops.conj(v) if v.dtype.kind == "c" else v)
     return _sums(a, v, kept) if a.size >= v.size else _sums(v, a, kept)
 
@@ -166,6 +167,16 @@ def _vectors(*given: ArrayLike | Tensor) -> tuple[Tensor, Tensor]:
             raise ParamError(name, f"shape {x.shape}", "one axis, with elements")
     dtype = result_type(*made)
     return cast(made[0], dtype), cast(made[1], dtype)
+
+
+def _in_memory(a: Tensor, v: Tensor) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """The elements of both, which share the memory; None where one is traced or on a device."""
+    if not a.device == v.device == "cpu":
+        return None
+    try:
+        return np.asarray(a), np.asarray(v)
+    except TraceError:
+        return None
 
 
 def _range(mode: Mode, n: int, m: int, before: int) -> tuple[int, int]:

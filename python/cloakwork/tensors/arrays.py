@@ -1,4 +1,4 @@
-"""Functions of a tensor that take what `asarray` takes, too."""
+"""Operands of functions of tensors that are what `asarray` takes, too."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ Rest = ParamSpec("Rest")
 Result = TypeVar("Result")
 OfTensor = Callable[Concatenate[Tensor, Rest], Result]
 OfArray = Callable[Concatenate[Tensor | ArrayLike, Rest], Result]
+
+
+def operand(x: Tensor | ArrayLike) -> Tensor:
+    """A tensor as it is; a number, a list, or an array as a tensor."""
+    return x if isinstance(x, Tensor) else asarray(x)
 
 
 def of_array(function: OfTensor[Rest, Result]) -> OfArray[Rest, Result]:

@@ -6,12 +6,14 @@ from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.array_api.common import REAL_OF
 from cloakwork.array_api.creation import zeros_like
+from cloakwork.tensors.arrays import of_array
 
 _conj = _core.elementwise("conj")
 _imag = _core.elementwise("imag")
 _real = _core.elementwise("real")
 
 
+@of_array
 def real(x: Tensor, /) -> Tensor:
     """The real part of each element, which a real element is itself.
 
@@ -22,6 +24,7 @@ def real(x: Tensor, /) -> Tensor:
     return _real(x) if x.dtype.name in REAL_OF else x
 
 
+@of_array
 def imag(x: Tensor, /) -> Tensor:
     """The imaginary part of each element, 0 for real elements.
 
@@ -32,6 +35,7 @@ def imag(x: Tensor, /) -> Tensor:
     return _imag(x) if x.dtype.name in REAL_OF else zeros_like(x)
 
 
+@of_array
 def conj(x: Tensor, /) -> Tensor:
     """Each element with the sign of its imaginary part changed.
 
