@@ -190,7 +190,7 @@ fn check_header(key: &Zkey) -> Result<(), (&'static str, pairing::PointFault)> {
         } else {
             key.curve.g1()
         };
-        pairing::check_points(group, Form::Montgomery, points.as_slice())
+        pairing::check_points(group, Form::Montgomery, 1, points.as_slice())
             .map_err(|fault| (name, fault))?;
     }
     Ok(())

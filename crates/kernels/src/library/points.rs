@@ -35,7 +35,7 @@ pub(super) unsafe extern "C" fn check_points_of(
                 word.to_le_bytes()
             });
             let point: Vec<u8> = words.collect();
-            is_found = check_points(group, Form::Canonical, &point).is_err();
+            is_found = check_points(group, Form::Canonical, 1, &point).is_err();
             if is_found {
                 report(status, number);
             }

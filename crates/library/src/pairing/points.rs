@@ -222,32 +222,3 @@ pub(super) fn scalar<F: PrimeField>(bytes: &[u8]) -> Option<F> {
 pub(super) fn scalar_bytes<F: PrimeField>() -> usize {
     width::<F>()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::{Form, PointFault, Reason, bytes_of, check_by};
-    use ark_bls12_381::{G1Affine, g1};
-    use ark_ec::AffineRepr;
-
-    #[test]
-    fn the_first_fault_is_told_whatever_the_threads() {
-        let one = G1Affine::generator();
-        let point = [bytes_of(one.x), bytes_of(one.y)].concat();
-        // (0, 2) has order 3.
-        let mut outside = vec![0; point.len()];
-        outside[48] = 2;
-        let mut points = vec![point; 200];
-        points[150].clone_from(&outside);
-        points[190] = outside;
-        let bytes = points.concat();
-        for threads in 1..5 {
-            let by = |groups| check_by::<g1::Config>(threads, &bytes, (Form::Canonical, groups));
-            let fault = PointFault {
-                index: 150,
-                reason: Reason::OutsideSubgroup,
-            };
-            assert_eq!(by(true), Err(fault));
-            assert_eq!(by(false), Ok(()));
-        }
-    }
-}

@@ -46,7 +46,7 @@ impl InvalidElement {
 /// The first invalid one; for a truncated number the length.
 pub fn check(dtype: DType, form: Form, bytes: &[u8]) -> Result<(), InvalidElement> {
     if let DType::Point(group) = dtype {
-        let found = pairing::check_points(group, form, bytes);
+        let found = pairing::check_points(group, form, 1, bytes);
         return found.map_err(|PointFault { index, reason }| InvalidElement { index, reason });
     }
     let residues = dtype.residues();
