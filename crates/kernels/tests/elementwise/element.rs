@@ -11,16 +11,6 @@ pub trait Element: Copy + Debug + 'static {
     fn random(random: &mut Random) -> Self;
     /// The same bits, or both NaN.
     fn same(self, other: Self) -> bool;
-    /// What stands beside a result.
-    fn canary() -> Self {
-        Self::pool()[0]
-    }
-    /// Another type's value when that is this type.
-    fn from_same<T: Element>(other: &T) -> Self {
-        assert_eq!(T::DTYPE, Self::DTYPE);
-        // SAFETY: one dtype is one Rust type here.
-        unsafe { std::mem::transmute_copy(other) }
-    }
 }
 
 /// A byte that is a bool; a kernel reads any but 0 as true.

@@ -3,6 +3,7 @@
 
 use crate::common::random::Random;
 use crate::element::Element;
+use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, RawLaunch, best_isa, kernels};
 use std::ffi::c_void;
 
@@ -125,12 +126,15 @@ fn shaped(inputs: usize) -> Vec<Case> {
 
 /// The rows of a kernel for these types that this processor can run.
 pub fn rows<In: Element, Out: Element>(kernel: &str) -> Vec<&'static KernelRow> {
+    rows_of(kernel, In::DTYPE, Out::DTYPE)
+}
+
+fn rows_of(kernel: &str, input: DType, output: DType) -> Vec<&'static KernelRow> {
     let isa = best_isa();
-    let fits = |row: &&KernelRow| {
-        row.kernel == kernel && row.runs_on(isa) && row.fits(In::DTYPE, Out::DTYPE)
-    };
+    let fits =
+        |row: &&KernelRow| row.kernel == kernel && row.runs_on(isa) && row.fits(input, output);
     let rows: Vec<_> = kernels().iter().filter(fits).collect();
-    let types = (In::DTYPE, Out::DTYPE);
+    let types = (input, output);
     assert!(!rows.is_empty(), "no row of {kernel} for {types:?}");
     rows
 }
@@ -183,7 +187,7 @@ pub fn check_close<const N: usize, In: Element, Out: Element>(
     check_all(kernel, &expected, &close);
 }
 
-/// Compiled once for each combination of types.
+/// Compiled once for each combination of types: what needs none is in `check_case`.
 fn check_all<const N: usize, In: Element, Out: Element>(
     kernel: &str,
     expected: &dyn Fn([In; N]) -> Out,
@@ -195,28 +199,64 @@ fn check_all<const N: usize, In: Element, Out: Element>(
         let inputs: [Vec<In>; N] =
             std::array::from_fn(|i| fill(case.buffer(i + 1), i, &mut random));
         let places: [Vec<usize>; N] = std::array::from_fn(|i| case.places(i + 1));
-        let element = |at: usize| std::array::from_fn(|i| inputs[i][places[i][at]]);
-        let want: Vec<([In; N], Out)> = (0..case.units() as usize)
-            .map(|at| (element(at), expected(element(at))))
+        let arguments = |at: usize| std::array::from_fn(|i| inputs[i][places[i][at]]);
+        let want: Vec<Out> = (0..case.units() as usize)
+            .map(|at| expected(arguments(at)))
             .collect();
-        let mut first: Option<Vec<Out>> = None;
-        for row in &rows {
-            for ranges in divisions(case.units()) {
-                for alias in aliases::<N, In, Out>(&case) {
-                    let got = compute::<N, In, Out>(row, &case, &inputs, alias, &ranges);
-                    // The same bits by every instruction set and in any pieces.
-                    let first = first.get_or_insert_with(|| got.clone());
-                    let same = first.iter().zip(&got).position(|(a, b)| !a.same(*b));
-                    assert_eq!(same, None, "{}: {case:?}, {ranges:?}", row.symbol);
-                    for ((arguments, want), got) in want.iter().zip(got) {
-                        assert!(
-                            close(*arguments, *want, got),
-                            "{} of {arguments:?} is {got:?}, expected {want:?}; {case:?}, \
-                             {ranges:?}, alias {alias:?}",
-                            row.symbol
-                        );
-                    }
-                }
+        let wrong = |got: &[u8]| {
+            let mut pairs = want.iter().zip(elements::<Out>(got)).enumerate();
+            let (at, (want, got)) =
+                pairs.find(|&(at, (want, got))| !close(arguments(at), *want, got))?;
+            Some(format!(
+                "{:?} gives {got:?}, expected {want:?}",
+                arguments(at)
+            ))
+        };
+        let same = |a: &[u8], b: &[u8]| {
+            let mut pairs = elements::<Out>(a).zip(elements::<Out>(b));
+            pairs.all(|(a, b)| a.same(b))
+        };
+        let operands = Operands {
+            inputs: inputs.iter().map(|own| Buffer::of(own)).collect(),
+            width: size_of::<Out>(),
+            is_one_type: In::DTYPE == Out::DTYPE,
+        };
+        check_case(&rows, &case, &operands, &wrong, &same);
+    }
+}
+
+/// Inputs of one case as bytes, and the bytes of an element of the result.
+struct Operands {
+    inputs: Vec<Buffer>,
+    width: usize,
+    /// Whether a result may replace an input.
+    is_one_type: bool,
+}
+
+/// Every row in any pieces gives the same bits, and the first result is right.
+fn check_case(
+    rows: &[&KernelRow],
+    case: &Case,
+    operands: &Operands,
+    wrong: &dyn Fn(&[u8]) -> Option<String>,
+    same: &dyn Fn(&[u8], &[u8]) -> bool,
+) {
+    let mut first: Option<Vec<u8>> = None;
+    for row in rows {
+        for ranges in divisions(case.units()) {
+            for alias in aliases(case, operands) {
+                let got = compute(row, case, operands, alias, &ranges);
+                let finding = match &first {
+                    Some(first) if *first == got => None,
+                    Some(first) if !same(first, &got) => Some("other bits than before".to_owned()),
+                    _ => wrong(&got),
+                };
+                assert_eq!(
+                    finding, None,
+                    "{}: {case:?}, {ranges:?}, alias {alias:?}",
+                    row.symbol
+                );
+                first.get_or_insert(got);
             }
         }
     }
@@ -231,46 +271,103 @@ pub fn check<const N: usize, In: Element, Out: Element>(
 }
 
 /// No alias, and each input that may be the result itself.
-fn aliases<const N: usize, In: Element, Out: Element>(case: &Case) -> Vec<Option<usize>> {
-    let same = In::DTYPE == Out::DTYPE;
-    let may = |&i: &usize| same && case.strides[i + 1] == case.strides[0];
+fn aliases(case: &Case, operands: &Operands) -> Vec<Option<usize>> {
+    let may = |&i: &usize| operands.is_one_type && case.strides[i + 1] == case.strides[0];
     std::iter::once(None)
-        .chain((0..N).filter(may).map(Some))
+        .chain((0..operands.inputs.len()).filter(may).map(Some))
         .collect()
 }
 
-/// The results in row-major order; elements around them must stay as they were.
-fn compute<const N: usize, In: Element, Out: Element>(
+/// The results in row-major order; what is around them must stay as it was.
+fn compute(
     row: &KernelRow,
     case: &Case,
-    inputs: &[Vec<In>; N],
+    operands: &Operands,
     alias: Option<usize>,
     ranges: &[(u64, u64)],
-) -> Vec<Out> {
-    let mut inputs = inputs.clone();
-    let mut out = vec![Out::canary(); case.buffer(0)];
+) -> Vec<u8> {
+    let mut inputs = operands.inputs.clone();
+    let mut out = Buffer::of(&vec![CANARY; case.buffer(0) * operands.width]);
+    out.width = operands.width;
     let places = case.places(0);
-    let mut data = vec![out.as_mut_ptr().wrapping_add(case.start(0)).cast()];
+    let mut data = vec![out.at(case.start(0))];
     for (i, input) in inputs.iter_mut().enumerate() {
-        data.push(input.as_mut_ptr().wrapping_add(case.start(i + 1)).cast());
+        data.push(input.at(case.start(i + 1)));
     }
     if let Some(input) = alias {
         data[0] = data[input + 1];
     }
     run(row, case, &data, ranges);
     if let Some(input) = alias {
-        let moved = |&place: &usize| Out::from_same(&inputs[input][place]);
-        return places.iter().map(moved).collect();
+        return inputs[input].take(&places);
     }
-    let results = places.iter().map(|&place| out[place]).collect();
-    for place in places {
-        out[place] = Out::canary();
-    }
-    let untouched = out.iter().all(|element| element.same(Out::canary()));
+    let results = out.take(&places);
+    let is_untouched = out.bytes().iter().all(|&byte| byte == CANARY);
     assert!(
-        untouched,
+        is_untouched,
         "{} wrote beside its result: {case:?}",
         row.symbol
     );
     results
+}
+
+/// What stands around a result.
+const CANARY: u8 = 0xa5;
+
+/// Elements as bytes, aligned for every type.
+#[derive(Clone)]
+struct Buffer {
+    words: Vec<u128>,
+    bytes: usize,
+    width: usize,
+}
+
+impl Buffer {
+    fn of<T: Copy>(elements: &[T]) -> Self {
+        let bytes = size_of_val(elements);
+        let mut words = vec![0u128; bytes.div_ceil(16)];
+        // SAFETY: the words hold as many bytes, and elements of tests have no padding.
+        unsafe {
+            let from: *const u8 = elements.as_ptr().cast();
+            from.copy_to_nonoverlapping(words.as_mut_ptr().cast(), bytes);
+        }
+        Self {
+            words,
+            bytes,
+            width: size_of::<T>(),
+        }
+    }
+
+    fn at(&mut self, element: usize) -> *mut c_void {
+        let start: *mut u8 = self.words.as_mut_ptr().cast();
+        start.wrapping_add(element * self.width).cast()
+    }
+
+    fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the words hold as many bytes.
+        unsafe { std::slice::from_raw_parts_mut(self.words.as_mut_ptr().cast(), self.bytes) }
+    }
+
+    /// The elements at these places, which become the canary's bytes.
+    fn take(&mut self, places: &[usize]) -> Vec<u8> {
+        let width = self.width;
+        let bytes = self.bytes();
+        let mut taken = Vec::with_capacity(places.len() * width);
+        for place in places {
+            taken.extend_from_slice(&bytes[place * width..(place + 1) * width]);
+        }
+        for place in places {
+            bytes[place * width..(place + 1) * width].fill(CANARY);
+        }
+        taken
+    }
+}
+
+/// The elements that stand in these bytes.
+fn elements<T: Element>(bytes: &[u8]) -> impl Iterator<Item = T> {
+    let read = |chunk: &[u8]| {
+        // SAFETY: a chunk has the bytes of an element, and any bits are one.
+        unsafe { chunk.as_ptr().cast::<T>().read_unaligned() }
+    };
+    bytes.chunks_exact(size_of::<T>()).map(read)
 }

@@ -6,6 +6,7 @@ use crate::harness::{cases, divisions, rows, run};
 
 fn check_where<T: Element>() {
     let mut random = Random(9);
+    let beside = T::pool()[0];
     for mut case in cases(3) {
         let mut buffer = |operand: usize| -> Vec<T> {
             (0..case.buffer(operand))
@@ -20,7 +21,7 @@ fn check_where<T: Element>() {
         for row in rows::<T, T>("where") {
             for ranges in divisions(case.units()) {
                 case.stream = !case.stream;
-                let mut out = vec![T::canary(); case.buffer(0)];
+                let mut out = vec![beside; case.buffer(0)];
                 let data = [
                     out.as_mut_ptr().wrapping_add(case.start(0)).cast(),
                     a.as_mut_ptr().wrapping_add(case.start(1)).cast(),
@@ -28,7 +29,7 @@ fn check_where<T: Element>() {
                     condition.as_mut_ptr().wrapping_add(case.start(3)).cast(),
                 ];
                 run(row, &case, &data, &ranges);
-                let mut expected = vec![T::canary(); out.len()];
+                let mut expected = vec![beside; out.len()];
                 for (at, &place) in places[0].iter().enumerate() {
                     let chosen = condition[places[3][at]].truth();
                     expected[place] = if chosen {
