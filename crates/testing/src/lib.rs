@@ -37,10 +37,14 @@ pub use tensors::{
     damaged_tensor,
 };
 
-/// How many random programs a test tries of a number: a third, or all where `CLOAKWORK_TEST_ALL`
-/// is set, as by `dev.py test --all`.
+/// Whether tests take what is worth minutes, as by `dev.py test --all`: `CLOAKWORK_TEST_ALL` is set.
+#[must_use]
+pub fn is_whole() -> bool {
+    std::env::var_os("CLOAKWORK_TEST_ALL").is_some()
+}
+
+/// How many random programs a test tries of a number: a third, or all of a whole run.
 #[must_use]
 pub fn tries(all: u64) -> u64 {
-    let is_whole = std::env::var_os("CLOAKWORK_TEST_ALL").is_some();
-    if is_whole { all } else { all.div_ceil(3) }
+    if is_whole() { all } else { all.div_ceil(3) }
 }
