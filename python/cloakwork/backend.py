@@ -61,6 +61,7 @@ class DeviceInfo:
     memory_limit_bytes: int
     """Memory available to this process: the machine's, or the process's limit."""
     has_avx2: bool
+    """Whether the processor has it, as the next ones; `isas` says which of them kernels use."""
     has_avx512: bool
     has_avx512ifma: bool
     has_neon: bool
@@ -159,16 +160,16 @@ def detect_devices() -> DeviceInfo:
     0
     """
     current_backend()  # An error where the environment is wrong.
-    isas = _isas()
+    features = _core.processor_isas()
     usable = () if machine().gpu_reason else machine().gpus
     return DeviceInfo(
         cpu_cores=_cores(),
         memory_limit_bytes=memory_limit_bytes(),
-        has_avx2="avx2" in isas,
-        has_avx512="avx512" in isas,
-        has_avx512ifma="avx512ifma" in isas,
+        has_avx2="avx2" in features,
+        has_avx512="avx512" in features,
+        has_avx512ifma="avx512ifma" in features,
         has_neon=platform.machine() in ("aarch64", "arm64"),
-        isas=isas,
+        isas=_isas(),
         cpu_model=machine().model,
         caches=machine().caches,
         numa_nodes=machine().numa_nodes,

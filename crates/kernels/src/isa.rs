@@ -206,13 +206,18 @@ fn is_detected(_: Feature) -> bool {
     false
 }
 
+/// The named sets that this processor has, whether kernels were compiled for them or not, best last.
+pub fn processor_isas() -> impl Iterator<Item = Isa> {
+    let named = NAMED.map(|(_, isa)| isa).into_iter();
+    named.filter(|&isa| processor().includes(isa))
+}
+
 /// The named sets that this processor has and that rows of kernels need, best last.
 fn available() -> &'static [Isa] {
     static AVAILABLE: Once<Vec<Isa>> = Once::new();
     AVAILABLE.get_or_init(|| {
-        let named = NAMED.map(|(_, isa)| isa).into_iter();
-        let here = named.filter(|&isa| processor().includes(isa));
-        here.filter(|&isa| kernels().iter().any(|row| row.needs == isa))
+        processor_isas()
+            .filter(|&isa| kernels().iter().any(|row| row.needs == isa))
             .collect()
     })
 }

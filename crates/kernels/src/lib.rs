@@ -27,7 +27,8 @@ mod table;
 pub use abi::{RawKernelRow, RawLaunch};
 pub use check::{Difference, find_difference};
 pub use isa::{
-    FEATURES, Feature, ISA_VARIABLE, Isa, IsaError, available_isas, best_isa, choose_isa, processor,
+    FEATURES, Feature, ISA_VARIABLE, Isa, IsaError, available_isas, best_isa, choose_isa,
+    processor, processor_isas,
 };
 pub use row::{AskSize, ElsewhereRow, KernelRow, LaunchShape, PreparedShape};
 pub use table::{Rows, host_rows, host_table, kernels, select};

@@ -260,6 +260,7 @@ fn backend() -> PyResult<Option<Isa>> {
 /// Adds what is set and told of calls on the host, and the context variable of `select_backend`.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(available_isas, module)?)?;
+    module.add_function(wrap_pyfunction!(processor_isas, module)?)?;
     module.add_function(wrap_pyfunction!(get_threads, module)?)?;
     module.add_function(wrap_pyfunction!(last_dispatch, module)?)?;
     module.add_function(wrap_pyfunction!(memory_stats, module)?)?;
@@ -288,6 +289,13 @@ fn ask_context() {
 pub fn available_isas() -> Vec<String> {
     let isas = cloakwork_kernels::available_isas();
     isas.iter().map(Isa::to_string).collect()
+}
+
+/// Instruction sets that the processor has, whether this build has kernels for them or not.
+#[pyfunction]
+fn processor_isas() -> Vec<String> {
+    let isas = cloakwork_kernels::processor_isas();
+    isas.map(|isa| isa.to_string()).collect()
 }
 
 /// Set the number of threads; None: the environment's number, or one per core.
