@@ -109,7 +109,6 @@ WANTED = [
 ]
 
 
-@pytest.mark.slow(reason="steps of the widest domain are searched up to the least error")
 @pytest.mark.parametrize("wanted", WANTED, ids=str)
 def test_the_error_of_each_recipe_holds_on_its_domain(wanted: Wanted) -> None:
     recipes = ladder(wanted) + (precise(wanted)[:2] if wanted.kind == "relu" else ())
@@ -124,7 +123,6 @@ def test_the_error_of_each_recipe_holds_on_its_domain(wanted: Wanted) -> None:
         assert off <= recipe.error * (1 + 1e-9) + 1e-12 * np.abs(exact).max()
 
 
-@pytest.mark.slow(reason="compositions are searched for each of the wide domains")
 def test_wide_domains_get_functions_of_fewer_products() -> None:
     """Each kind of composition is the cheapest one somewhere."""
 

@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 from cloakwork import fhe
+from cloakwork.compiler.approximation import recipes
 from cloakwork.errors import EncodeError, LevelError, MissingKeyError, ParamError
+from cloakwork.fhe.approximation import comparison
+from cloakwork.fhe.approximation.known_degrees import KNOWN
 from python.fhe_setup import ckks, error
 from scipy import special
 
@@ -173,6 +176,29 @@ def test_a_composite_sign_keeps_its_error(alpha: float, most: float) -> None:
     between = found(np.linspace(-apart, apart, POINTS))
     assert float(np.abs(between).max()) <= 1 + found.error
     assert found.depth == sum(stage.depth for stage in found.stages)
+
+
+def test_compiled_models_search_no_degrees(monkeypatch: pytest.MonkeyPatch) -> None:
+    def searches(alpha: float, most: float) -> tuple[int, ...]:
+        raise AssertionError(f"({alpha}, {most}) is not known")
+
+    monkeypatch.setattr(comparison, "searched", searches)
+    comparison._least_degrees.cache_clear()
+    for most in recipes._GATE_ERRORS:
+        (found,) = comparison.gates(1.0, most)
+        assert found.error is not None
+        assert found.error <= most
+    for bits in range(1, recipes._BITS_MAX + 1):
+        for most in recipes._SIGN_ERRORS:
+            assert fhe.sign(bits, most).error <= most  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [pytest.param(wanted, marks=[pytest.mark.large] * (wanted[0] > 6)) for wanted in KNOWN],
+)
+def test_known_degrees_are_those_of_the_search(wanted: tuple[float, float]) -> None:
+    assert comparison.searched(*wanted) == KNOWN[wanted]
 
 
 @pytest.mark.parametrize(("alpha", "most", "depth"), [(4, 2**-4, 6), (3, 0.03, 5), (5.5, 1e-3, 9)])

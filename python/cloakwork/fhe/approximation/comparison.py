@@ -19,6 +19,7 @@ import numpy as np
 from cloakwork.errors import ParamError
 from cloakwork.fhe.approximation.composition import Composition
 from cloakwork.fhe.approximation.errors import largest_error, measured_error
+from cloakwork.fhe.approximation.known_degrees import KNOWN
 from cloakwork.fhe.approximation.minimax import minimax
 from cloakwork.fhe.approximation.remez import Problem, solve
 from cloakwork.fhe.circuits.polynomial import Polynomial
@@ -139,6 +140,11 @@ def _costs() -> dict[int, tuple[int, int]]:
 @lru_cache(maxsize=256)
 def _least_degrees(alpha: float, error: float) -> tuple[int, ...]:
     """The degrees of the stages, by least depth and then fewest key switches."""
+    return KNOWN.get((round(alpha, 9), round(error, 12))) or searched(alpha, error)
+
+
+def searched(alpha: float, error: float) -> tuple[int, ...]:
+    """The same without a table: seconds, for many bits and small errors."""
     goal = (1 - error) / (1 + error)
     fronts = {0: [_Path((), 0, 0, 2.0**-alpha)]}
     for depth in range(2, _DEPTH_MAX):
