@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import random
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-from tidy.durations import Durations
+from tidy.durations import Durations, read
 
 # Hypothesis has limits of wall time, which say nothing on a busy machine.
 settings.register_profile(
@@ -25,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("cloakwork")
     group.addoption("--all", action="store_true", help="run large cases, too: those marked `large`")
     group.addoption(
-        "--order-seed", metavar="N", help="repeat a run's random order; `file` shuffles nothing"
+        "--order-seed", metavar="N", help="repeat a random order; `file`: the longest files first"
     )
     group.addoption(
         "--write-durations", action="store_true", help="save processor times, tests/durations.json"
@@ -69,7 +70,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave large cases out, and shuffle the others."""
+    """Leave large cases out, and order the others."""
     for item in items:
         for marker in item.iter_markers("slow"):
             if not marker.kwargs.get("reason"):
@@ -78,8 +79,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if large:
         config.hook.pytest_deselected(items=large)
         items[:] = [item for item in items if not item.get_closest_marker("large")]
-    if config.stash[_SEED] != "file":
+    if config.stash[_SEED] == "file":
+        _longest_first(items)
+    else:
         items[:] = _shuffled(items, config.stash[_SEED])
+
+
+def _longest_first(items: list[pytest.Item]) -> None:
+    """Files by their known times: a long one that began last would leave the other cores idle."""
+    known: Counter[str] = Counter()
+    for name, seconds in read().items():
+        known[name.partition("::")[0]] += seconds
+    items.sort(key=lambda item: -known[item.nodeid.partition("::")[0]])
 
 
 def _shuffled(items: list[pytest.Item], seed: str) -> list[pytest.Item]:

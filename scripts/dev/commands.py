@@ -60,7 +60,7 @@ def test(args: Args) -> int:
     say("Python's tests")
     processes = min(processors(), _TEST_PROCESSES)
     # Tests of a file have fixtures in common.
-    spread = ["-n", str(processes), "--dist", "loadfile"]
+    spread = ["-n", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]
     # A gate gives one answer; a random order is for those who look for what tests share.
     spread += [] if args else ["--order-seed", "file"]
     return call([PYTHON, "-m", "pytest", "tests", "-q", *spread, *args], environment())
