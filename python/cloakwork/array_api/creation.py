@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, complex128, float64, int64
-from cloakwork.array_api.common import REAL_OF, Scalar, shape_of, tensor_of
+from cloakwork.array_api.common import REAL_OF, Scalar, tensor_of
 from cloakwork.errors import DTypeError, ParamError, TraceError
 from cloakwork.tensors.arrays import of_array, operand
 from cloakwork.tensors.conversion import DTypeLike, asarray, on_device, placed
@@ -31,7 +31,7 @@ def zeros(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
     if device is None and (made := _core.zeros_at_once(shape, dtype)) is not None:
         return made
     on_device(device)
-    made = ops.zeros(shape_of(shape), float64 if dtype is None else _core.dtype(dtype))
+    made = ops.zeros(_sizes(shape), float64 if dtype is None else _core.dtype(dtype))
     return placed(made, device)
 
 
@@ -46,7 +46,7 @@ def empty(shape: Shape, dtype: DTypeLike | None = None, *, device: str | None = 
     if device is None and (made := _core.zeros_at_once(shape, dtype)) is not None:
         return made
     on_device(device)
-    made = ops.empty(shape_of(shape), float64 if dtype is None else _core.dtype(dtype))
+    made = ops.empty(_sizes(shape), float64 if dtype is None else _core.dtype(dtype))
     return placed(made, device)
 
 
@@ -79,7 +79,7 @@ def full(
     if device is None and (made := _core.full_at_once(shape, fill_value, dtype)) is not None:
         return made
     on_device(device)
-    return placed(_core.filled(shape_of(shape), _scalar(fill_value, dtype)), device)
+    return placed(_core.filled(_sizes(shape), _scalar(fill_value, dtype)), device)
 
 
 def _scalar(value: Scalar | Tensor, dtype: DTypeLike | None) -> Tensor:
@@ -209,6 +209,11 @@ def _whole(number: Any) -> Any:
         raise
     except TypeError:
         return number
+
+
+def _sizes(shape: Any) -> Any:
+    """A shape that may be an array of sizes; all else as it is, for others to take or to refuse."""
+    return tuple(shape) if getattr(shape, "ndim", 0) == 1 else _whole(shape)
 
 
 # The least and the greatest number of each integer dtype.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from cloakwork._core import Tensor
@@ -58,16 +59,16 @@ def _cuts(sizes: tuple[int, ...]) -> dict[tuple[int, int], int]:
     """Where to cut the product of the matrices `first` to `stop`; matrix i has `sizes[i:i + 2]`."""
     count = len(sizes) - 1
     cuts: dict[tuple[int, int], int] = {}
-    # The least costs of products by their first matrix, and by their end; the shortest come first.
-    begun, ended = ([[0] for _ in sizes] for _ in range(2))
+    between = np.array(sizes, dtype=np.float64)
+    # The least costs of products by first matrix and end, and by end and first matrix.
+    begun, ended = np.zeros((2, count + 1, count + 1))
     for length in range(2, count + 1):
         for first in range(count + 1 - length):
             stop = first + length
-            ends = sizes[first] * sizes[stop]
-            parts = zip(begun[first], reversed(ended[stop]), sizes[first + 1 : stop], strict=True)
-            costs = [before + after + ends * size for before, after, size in parts]
-            least = min(costs)
-            cuts[first, stop] = first + 1 + costs.index(least)
-            begun[first].append(least)
-            ended[stop].append(least)
+            inner = slice(first + 1, stop)
+            costs = begun[first, inner] + ended[stop, inner]
+            costs += between[first] * between[stop] * between[inner]
+            least = int(costs.argmin())
+            cuts[first, stop] = first + 1 + least
+            begun[first, stop] = ended[stop, first] = costs[least]
     return cuts
