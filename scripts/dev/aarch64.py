@@ -29,6 +29,8 @@ _FLAGS = ["-std=c++17", "-O1"]
 _KERNELS = [*_FLAGS, "-fno-exceptions", "-fno-rtti", "-fvisibility=hidden"]
 _KERNELS += ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math"]
 
+_LONGEST = ("curve", "field", "poly", "reduction", "words")
+
 # Rows that need real data: their operands decide where they write.
 UNCALLED = {"lookup_rows_u64_portable"}
 # Kernels that call the C library, and the distance in units in the last place that two libraries
@@ -153,8 +155,8 @@ def _cross_player() -> list[str]:
         _run([COMPILER, *_KERNELS, *_INCLUDES, "-c", str(source), "-o", str(target)])
         return str(target)
 
-    # The largest first, so that the last one to begin is short.
-    sources.sort(key=lambda path: path.name != "portable.cc")
+    # Those that compile longest first, so that the last one to begin is short.
+    sources.sort(key=lambda path: (path.name != "portable.cc", path.parent.name not in _LONGEST))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         objects = list(pool.map(compiled, sources))
     player = _OUT / "replay-there"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,30 +100,47 @@ def check(args: Args) -> int:
     ensure_environment()
     cargo = require_rust()
     python = _existing(_PYTHON_SOURCES)
-    gates: list[tuple[str, Words]] = [
+    # Those that leave cores idle run beside those that compile.
+    small: list[tuple[str, Words]] = [
         ("ruff check", [VENV / "bin" / "ruff", "check", *python]),
         ("ruff format", [VENV / "bin" / "ruff", "format", "--check", *python]),
         ("mypy", [PYTHON, "-m", "mypy"]),
         ("cargo fmt", [cargo, "fmt", "--all", "--check"]),
+    ]
+    large: list[tuple[str, Words]] = [
         ("cargo clippy", _clippy(cargo)),
         ("generated files", _generate(cargo, ["--check"])),
     ]
     clang_format = _clang_format("--dry-run", "--Werror")
     if clang_format:
-        gates.append(("clang-format", clang_format))
+        small.append(("clang-format", clang_format))
     if find_tool("cargo-deny"):  # its rules are held by tests/tidy, too: it compiles for minutes
         rules: Words = [cargo, "deny", "--offline", "check", "licenses", "bans", "sources"]
-        gates.append(("cargo deny", rules))
-    failed = []
-    for name, command in gates:
-        say(name)
-        if call(command, environment()) != 0:
-            failed.append(name)
+        large.append(("cargo deny", rules))
+    with ThreadPoolExecutor(1) as beside:
+        passing = [(name, beside.submit(_passes, name, command)) for name, command in small]
+        failed = []
+        for name, command in large:
+            say(name)
+            if call(command, environment()) != 0:
+                failed.append(name)
+    failed += [name for name, passed in passing if not passed.result()]
+    count = len(small) + len(large)
     if failed:
         hint = "`dev.py fix` formats, `dev.py gen` regenerates"
-        raise DevError(f"{len(failed)} of {len(gates)} failed: {', '.join(failed)}; {hint}", 1)
-    say(f"all {len(gates)} checks pass")
+        raise DevError(f"{len(failed)} of {count} failed: {', '.join(failed)}; {hint}", 1)
+    say(f"all {count} checks pass")
     return 0
+
+
+def _passes(name: str, command: Words) -> bool:
+    """Run a check, and show at once what it printed."""
+    words = [str(word) for word in command]
+    done = subprocess.run(
+        words, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
+    )
+    say("\n".join([name, *(part.strip() for part in (done.stdout, done.stderr) if part.strip())]))
+    return done.returncode == 0
 
 
 def fix(args: Args) -> int:

@@ -206,7 +206,7 @@ fn is_detected(_: Feature) -> bool {
     false
 }
 
-/// The named sets that this processor has, whether kernels were compiled for them or not, best last.
+/// The named sets that this processor has, with kernels or without, best last.
 pub fn processor_isas() -> impl Iterator<Item = Isa> {
     let named = NAMED.map(|(_, isa)| isa).into_iter();
     named.filter(|&isa| processor().includes(isa))

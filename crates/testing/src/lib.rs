@@ -37,7 +37,7 @@ pub use tensors::{
     damaged_tensor,
 };
 
-/// Whether tests take what is worth minutes, as by `dev.py test --all`: `CLOAKWORK_TEST_ALL` is set.
+/// Whether tests take minutes each: `CLOAKWORK_TEST_ALL` is set, as by `dev.py test --all`.
 #[must_use]
 pub fn is_whole() -> bool {
     std::env::var_os("CLOAKWORK_TEST_ALL").is_some()
