@@ -1,14 +1,12 @@
 //! The project's own container: round trips, sharing, damage, and its golden file.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{assert_refused, assert_same, fixture};
 use cloakwork_formats::{Container, load, save_container};
 use cloakwork_ir::{
     Arg, Bytes, DType, Generation, HostId, HostSlot, HostTensor, Program, Shape, ShapeItem, Step,
     Symbol, Type, View,
 };
-use common::{assert_refused, assert_same, fixture};
 use std::fs;
 use std::path::Path;
 

@@ -211,7 +211,8 @@ fn cut_short(path: &Path) -> Bytes {
 
 #[test]
 fn a_read_that_nobody_asks_about_ends_the_process_and_never_gives_zeros() {
-    const NAME: &str = "a_read_that_nobody_asks_about_ends_the_process_and_never_gives_zeros";
+    const NAME: &str =
+        "files::a_read_that_nobody_asks_about_ends_the_process_and_never_gives_zeros";
     const PLACE: &str = "CLOAKWORK_CUT_SHORT";
     if let Some(path) = std::env::var_os(PLACE) {
         let bytes = cut_short(Path::new(&path));

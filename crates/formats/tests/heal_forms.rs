@@ -1,11 +1,9 @@
 //! The forms of a transcript, and what stays in a program that makes no sense.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{assert_refused, assert_same, described, fixture};
 use cloakwork_formats::{load, parse_heal, save_heal};
 use cloakwork_ir::{Arg, DType, Generation, HostSlot, Program, ShapeItem, Step};
-use common::{assert_refused, assert_same, described, fixture};
 use std::fs;
 
 fn parse(text: &str) -> Program {

@@ -1,11 +1,9 @@
 //! Bad transcripts: each error names the place, what was expected and what came.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{assert_refused, fixture};
 use cloakwork_formats::{LoadError, load, parse_heal, save_heal};
 use cloakwork_ir::{Arg, Builder, DType, HostSlot, Program, Shape, ShapeItem, Type};
-use common::{assert_refused, fixture};
 use std::fs;
 use std::time::{Duration, Instant};
 

@@ -2,8 +2,7 @@
 //! failure is the same on each machine.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{assert_same, assert_same_tensor, fixture};
 use cloakwork_formats::{
     Container, LoadError, encode_npy, load, parse_heal, parse_npy, parse_torch, save_container,
     save_heal,
@@ -11,7 +10,6 @@ use cloakwork_formats::{
 use cloakwork_ir::{
     Arg, DType, HostSlot, HostTensor, NUMBER_DTYPES, Program, Shape, ShapeItem, Step, View,
 };
-use common::{assert_same, assert_same_tensor, fixture};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use std::fs;
@@ -232,7 +230,7 @@ fn assert_sound_program(program: &Program) {
             assert_sound(tensor);
         }
     }
-    assert_eq!(common::described(program).len(), program.steps.len());
+    assert_eq!(crate::common::described(program).len(), program.steps.len());
 }
 
 fn fixtures(extension: &str) -> Vec<Vec<u8>> {

@@ -1,11 +1,9 @@
 //! Tensors that NumPy wrote, and that Python's pickle and zipfile wrote as torch does.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-mod common;
-
+use crate::common::{assert_refused, assert_same_tensor, fixture};
 use cloakwork_formats::{encode_npy, load, load_npy, load_torch, parse_npy, parse_torch};
 use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
-use common::{assert_refused, assert_same_tensor, fixture};
 use serde_json::Value;
 use std::fs;
 

@@ -1,12 +1,10 @@
 //! base_convert against 128-bit integers.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::random::{INJECTIVE, Layout, Random, operand, wrap};
+use crate::common::{Call, MODULI, Operand};
 use cloakwork_csrc as _;
 use cloakwork_ir::DType;
-use common::random::{INJECTIVE, Layout, Random, operand, wrap};
-use common::{Call, MODULI, Operand};
 
 /// Primes below 2^50, which 52-bit multiply-add serves; the last is the largest of them.
 const NARROW: [i64; 4] = [3, 65_537, 1_125_899_906_826_241, (1 << 50) - 27];

@@ -1,12 +1,10 @@
 //! Ranges, and the counter-based generator against its authors' known answers.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::float_cmp)]
 
-mod common;
-
+use crate::common::direct::{Launch, Tensor, Value};
+use crate::common::random::Random;
 use cloakwork_csrc as _;
 use cloakwork_ir::DType;
-use common::direct::{Launch, Tensor, Value};
-use common::random::Random;
 
 /// Philox4x32-10, word by word as in the paper.
 fn philox(mut counter: [u32; 4], mut key: [u32; 2]) -> [u32; 4] {

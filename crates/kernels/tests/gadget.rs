@@ -1,12 +1,10 @@
 //! g_decomp and g_decomp_full_q against shifts and the Chinese remainder theorem.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::random::{INJECTIVE, LAYOUTS, Random, operand, wrap};
+use crate::common::{Call, Operand};
 use cloakwork_csrc as _;
 use cloakwork_ir::DType;
-use common::random::{INJECTIVE, LAYOUTS, Random, operand, wrap};
-use common::{Call, Operand};
 
 const TYPES: [(DType, DType); 4] = [
     (DType::I32, DType::I8),

@@ -1,12 +1,10 @@
 //! copy, fill and gather for every element size and layout.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::Call;
+use crate::common::random::{INJECTIVE, LAYOUTS, Random, operand, wrap};
 use cloakwork_csrc as _;
 use cloakwork_ir::DType;
-use common::Call;
-use common::random::{INJECTIVE, LAYOUTS, Random, operand, wrap};
 
 const DTYPES: [DType; 5] = [DType::I8, DType::I16, DType::I32, DType::I64, DType::F64];
 const SHAPES: [&[i64]; 9] = [
@@ -98,7 +96,7 @@ fn a_gather_takes_the_indexed_elements_and_wraps_negative_indices_once() {
 #[test]
 fn a_tensor_without_axes_has_one_element() {
     let scalar = |words: Vec<i64>| {
-        Some(common::Operand {
+        Some(crate::common::Operand {
             dtype: DType::I64,
             words,
             offset: 0,

@@ -2,13 +2,11 @@
 //! that hold small integers.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
+use crate::common::Block;
+use crate::common::random::Random;
 use cloakwork_csrc as _;
 use cloakwork_ir::DType;
 use cloakwork_kernels::{KernelRow, LaunchShape, RawLaunch, available_isas, best_isa, kernels};
-use common::Block;
-use common::random::Random;
 use std::ffi::c_void;
 
 const DTYPES: [DType; 12] = [

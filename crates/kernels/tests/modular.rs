@@ -1,12 +1,10 @@
 //! modmul, modmuladd, modsum, mod and modneg against 128-bit integers.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::random::{INJECTIVE, LAYOUTS, Layout, Random, operand, wrap};
+use crate::common::{Call, MODULI};
 use cloakwork_csrc as _;
 use cloakwork_ir::DType;
-use common::random::{INJECTIVE, LAYOUTS, Layout, Random, operand, wrap};
-use common::{Call, MODULI};
 
 /// Sizes around vectors and blocks, ranks one to four.
 const SHAPES: [&[i64]; 12] = [
@@ -185,7 +183,7 @@ fn barrett_is_exact_for_every_size_of_modulus_at_its_worst_products() {
                     }
                 })
                 .collect();
-            let flat = |words: Vec<i64>| common::Operand {
+            let flat = |words: Vec<i64>| crate::common::Operand {
                 dtype: DType::I64,
                 words,
                 offset: 0,
@@ -251,7 +249,7 @@ fn a_remainder_by_any_divisor_but_zero_is_that_of_c() {
     ] {
         let row: Vec<i64> = edges.iter().cycle().take(40).copied().collect();
         let flat = |words: Vec<i64>, stride| {
-            Some(common::Operand {
+            Some(crate::common::Operand {
                 dtype: DType::I64,
                 words,
                 offset: 0,

@@ -1,12 +1,10 @@
 //! ntt and intt against their recurrences, and against the definition by sums.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::random::{Random, wrap};
+use crate::common::{Call, MODULI, Operand};
 use cloakwork_csrc as _;
 use cloakwork_ir::DType;
-use common::random::{Random, wrap};
-use common::{Call, MODULI, Operand};
 
 /// Where vector arithmetics end: numbers that leave no room up to 2^52, 2^50 and 2^62.
 const BOUNDS: [i64; 7] = [

@@ -1,12 +1,10 @@
 //! Reductions against sums in f64 and i128, element by element.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::float_cmp)]
 
-mod common;
-
+use crate::common::direct::{Launch, Tensor, Value, indices};
+use crate::common::random::{INJECTIVE, LAYOUTS, Random};
 use cloakwork_csrc as _;
 use cloakwork_ir::{DType, NUMBER_DTYPES};
-use common::direct::{Launch, Tensor, Value, indices};
-use common::random::{INJECTIVE, LAYOUTS, Random};
 
 /// Dims, and how many of the last are reduced.
 const SHAPES: [(&[i64], usize); 14] = [

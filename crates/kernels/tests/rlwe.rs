@@ -1,12 +1,10 @@
 //! The samplers: bit for bit on given words, and their distributions on seeded ones.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::random::{INJECTIVE, Layout, Random, operand, wrap};
+use crate::common::{Call, MODULI, Operand};
 use cloakwork_csrc as _;
 use cloakwork_ir::DType;
-use common::random::{INJECTIVE, Layout, Random, operand, wrap};
-use common::{Call, MODULI, Operand};
 
 fn flat(dtype: DType, words: Vec<i64>, stride: i64) -> Option<Operand> {
     Some(Operand {

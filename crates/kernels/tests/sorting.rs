@@ -1,12 +1,10 @@
 //! Sorting and searching against the standard library's stable sort and plain loops.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod common;
-
+use crate::common::direct::{Launch, Tensor, Value, indices};
+use crate::common::random::{INJECTIVE, LAYOUTS, Layout, Random};
 use cloakwork_csrc as _;
 use cloakwork_ir::{DType, NUMBER_DTYPES};
-use common::direct::{Launch, Tensor, Value, indices};
-use common::random::{INJECTIVE, LAYOUTS, Layout, Random};
 use std::cmp::Ordering;
 
 const SHAPES: [&[i64]; 9] = [

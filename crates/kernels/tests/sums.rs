@@ -1,12 +1,10 @@
 //! axis_modsum and modmul_axis_sum against 128-bit integers.
 #![allow(clippy::unwrap_used)]
 
-mod common;
-
+use crate::common::random::{INJECTIVE, LAYOUTS, Layout, Random, operand, wrap};
+use crate::common::{Call, MODULI, Operand};
 use cloakwork_csrc as _;
 use cloakwork_ir::DType;
-use common::random::{INJECTIVE, LAYOUTS, Layout, Random, operand, wrap};
-use common::{Call, MODULI, Operand};
 
 /// An operand over all axes but some, along which its stride is 0.
 fn over(

@@ -6,9 +6,7 @@
     reason = "tests"
 )]
 
-mod common;
-
-use common::{C, Element, Matrix, Plain, SIZES, Scalar};
+use crate::common::{C, Element, Matrix, Plain, SIZES, Scalar};
 
 fn check_self_adjoint<T: Element>() {
     for n in SIZES {

@@ -6,9 +6,7 @@
     reason = "tests"
 )]
 
-mod common;
-
-use common::{C, Element, Matrix, Plain, SIZES, Scalar};
+use crate::common::{C, Element, Matrix, Plain, SIZES, Scalar};
 
 /// Positive definite: `b bᴴ` and a diagonal that keeps it away from singular.
 fn positive<T: Element>(n: usize) -> Plain {

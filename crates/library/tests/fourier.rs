@@ -6,10 +6,8 @@
     reason = "tests"
 )]
 
-mod common;
-
+use crate::common::{C, Complex, Sequence};
 use cloakwork_library::{ComplexTransform, FourierFloat, FromSpectrum, ToSpectrum};
-use common::{C, Complex, Sequence};
 
 /// Powers of two, composites, primes, a product of primes that no butterfly of its own has.
 const LENGTHS: [usize; 16] = [1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 16, 31, 60, 101, 128, 391];

@@ -7,11 +7,9 @@
     reason = "tests"
 )]
 
-mod common;
-
+use crate::common::{Call, Sequence};
 use cloakwork_ir::DType;
 use cloakwork_ops::{Code, MAX_MODULUS};
-use common::{Call, Sequence};
 
 const LARGE: [i64; 2] = [2_305_843_009_218_281_473, 2_305_843_009_218_936_833];
 

@@ -6,11 +6,9 @@
     reason = "tests"
 )]
 
-mod common;
-
+use crate::common::{Call, Input, Sequence, Tensor, bit_reversal, power, root, table};
 use cloakwork_ir::{Arg, Builder, DType, Generation, Op, Program, Shape, Step, Symbol, View};
 use cloakwork_ops::{Body, ParamKind, Viewed, find_form, write_expansion};
-use common::{Call, Input, Sequence, Tensor, bit_reversal, power, root, table};
 use std::collections::{HashMap, HashSet};
 
 /// Tensors by name; names may share a storage.

@@ -6,11 +6,9 @@
     reason = "tests"
 )]
 
-mod common;
-
+use crate::common::{Call, Input};
 use cloakwork_ir::{DType, Field, Group, ShapeItem};
 use cloakwork_ops::{Code, OpError, Source};
-use common::{Call, Input};
 
 fn transcript(capacity: u64, absorbed: u64, proven: u64) -> Vec<i64> {
     let head = [absorbed, proven].map(u64::to_le_bytes).concat();

@@ -6,13 +6,11 @@
     reason = "tests"
 )]
 
-mod common;
-
+use crate::common::{Call, Input, Sequence};
 use cloakwork_ir::{DType, MAX_RANK, NUMBER_DTYPES, Shape, View};
 use cloakwork_ops::{
     ALL, Body, Family, KernelBody, Launch, LaunchOperand, OpDef, Reference, Source,
 };
-use common::{Call, Input, Sequence};
 
 /// A small call of an op. `sizes` are taken for the free dimensions; 0 is among them.
 fn sample(op: &str, [x, y, z]: [u64; 3]) -> Option<Call> {

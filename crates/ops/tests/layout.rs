@@ -6,11 +6,9 @@
     reason = "tests"
 )]
 
-mod common;
-
+use crate::common::{Call, Input};
 use cloakwork_ir::{DType, Shape, ShapeItem, View};
 use cloakwork_ops::{Code, OpError, Viewed};
-use common::{Call, Input};
 
 fn on(op: &str, dims: &[u64]) -> Call {
     let elements: u64 = dims.iter().product();

@@ -6,11 +6,9 @@
     reason = "tests"
 )]
 
-mod common;
-
+use crate::common::{Call, Sequence, bit_reversal, power, root, table};
 use cloakwork_ir::DType;
 use cloakwork_ops::Code;
-use common::{Call, Sequence, bit_reversal, power, root, table};
 
 const LARGE: i64 = 2_305_843_009_218_281_473;
 
