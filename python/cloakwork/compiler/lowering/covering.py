@@ -9,7 +9,7 @@ With f(j) = j mod m these are the extended diagonals of Juvekar, Vaikuntanathan 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,34 +21,7 @@ from cloakwork.errors import InternalError
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 # By (output ciphertext, input ciphertext), by offset: values [period].
-Blocks = Mapping[tuple[int, int], Mapping[int, Floats]]
-
-
-class Diagonals(Mapping[int, Floats]):
-    """Sparse diagonals by offset, laid out when they are read: most plans are only counted.
-
-    length   of each
-    ranges   by offset: where its entries begin and end in
-    entries  their slots, and their values
-    """
-
-    def __init__(
-        self, length: int, ranges: dict[int, tuple[int, int]], entries: tuple[Integers, Floats]
-    ) -> None:
-        self._length, self._ranges, self._entries = length, ranges, entries
-
-    def __getitem__(self, offset: int) -> Floats:
-        own = slice(*self._ranges[offset])
-        slots, values = self._entries
-        diagonal = np.zeros(self._length)
-        diagonal[slots[own]] = values[own]
-        return diagonal
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._ranges)
-
-    def __len__(self) -> int:
-        return len(self._ranges)
+Blocks = dict[tuple[int, int], dict[int, Floats]]
 
 
 @dataclass
@@ -101,7 +74,7 @@ def swept(entries: Entries, rows: Integers, contents: Integers) -> Blocks:
     rows       [outputs, p]: the row of each slot; of those with equal slots all are summed later
     contents   [inputs, p]: the column of each slot; both repeat after p slots
     """
-    found: dict[tuple[int, int], dict[int, Floats]] = {}
+    found: Blocks = {}
     period = rows.shape[1]
     for offset in range(period):
         if entries.is_covered:
@@ -134,24 +107,27 @@ def aligned(
     offset = (given % slots - place % slots + period // 2) % period
     inputs = int(source.max()) // slots + 1
     block = place // slots * inputs + given // slots
-    keys = block * period + offset
-    order = np.argsort(keys, kind="stable")
-    kinds, starts = np.unique(keys[order], return_index=True)
-    ends = [*starts[1:].tolist(), keys.size]
-    ranges: dict[int, dict[int, tuple[int, int]]] = {}
-    for kind, start, end in zip(kinds.tolist(), starts.tolist(), ends, strict=True):
-        number, shift = divmod(kind, period)
-        ranges.setdefault(number, {})[shift - period // 2] = (start, end)
-    ordered = (place[order] % slots % whole, values[order])
+    found: Blocks = {}
+    for value, chosen in _groups(block * period + offset):
+        diagonal = np.zeros(whole)
+        diagonal[place[chosen] % slots % whole] = values[chosen]
+        number, shift = divmod(value, period)
+        found.setdefault(divmod(number, inputs), {})[shift - period // 2] = diagonal
     entries.covered[:] = True
-    return {
-        divmod(number, inputs): Diagonals(whole, own, ordered) for number, own in ranges.items()
-    }
+    return found
 
 
 def _pairs(entries: Entries) -> tuple[Integers, Integers]:
     """The row and the column of every entry."""
     return entries.keys // entries.columns, entries.keys % entries.columns
+
+
+def _groups(keys: Integers) -> Iterator[tuple[int, Integers]]:
+    """Each key with the indices at which it stands."""
+    order = np.argsort(keys, kind="stable")
+    values, starts = np.unique(keys[order], return_index=True)
+    for value, own in zip(values, np.split(order, starts[1:]), strict=True):
+        yield int(value), own
 
 
 def applied(blocks: Blocks, vectors: Floats, outputs: int) -> Floats:
