@@ -78,8 +78,14 @@ def tensor_of(x: Operand, dtype: DType) -> Tensor:
 
 
 def tensors_of(arrays: Pieces) -> list[Tensor]:
-    """One or more tensors, lists or arrays as a list of tensors."""
-    pieces = [operand(piece) for piece in arrays]
+    """One or more tensors, lists or arrays as tensors; DTypeError names one that is none."""
+    pieces = []
+    for place, piece in enumerate(arrays):
+        try:
+            pieces.append(operand(piece))
+        except DTypeError as error:
+            expected = "a tensor, or numbers that cloakwork.asarray takes"
+            raise DTypeError(f"arrays[{place}]", type(piece).__name__, expected) from error
     no_empty(len(pieces), "arrays", "one tensor or more")
     return pieces
 
