@@ -9,6 +9,10 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+# Tests run on all cores: a pool of threads for linear algebra in each process would slow down all.
+# NumPy reads this once, so that it is set before any import of it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import pytest
 from hypothesis import HealthCheck, settings
 from tidy.durations import Durations, read

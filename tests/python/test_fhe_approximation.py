@@ -82,6 +82,20 @@ def test_errors_alternate_at_one_more_point_than_there_are_coefficients(
     assert alternations >= count + 1
 
 
+@pytest.mark.parametrize("degree", [2, 9, 31, 100])
+@pytest.mark.parametrize(
+    ("function", "parity"),
+    [(np.abs, "even"), (lambda x: 1 / (1 + x * x), "even"), (np.tanh, "odd"), (np.cbrt, "odd")],
+)
+def test_a_symmetry_that_is_not_named_costs_no_error(
+    function: Function, parity: Any, degree: int
+) -> None:
+    """Their best polynomials have more alternations than the exchange asks for."""
+    plain = fhe.minimax(function, degree, (-8, 8))
+    named = fhe.minimax(function, degree, (-8, 8), parity)
+    assert plain.error == pytest.approx(named.error, rel=1e-4)
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_random_functions_are_approximated_no_worse_than_by_interpolation(seed: int) -> None:
     draw = np.random.default_rng(seed)
@@ -116,6 +130,11 @@ def test_relative_errors_are_least_where_the_function_is_small() -> None:
 def test_the_error_for_the_absolute_value_is_that_of_bernstein(degree: int) -> None:
     error = fhe.minimax(np.abs, degree, (-1, 1), "even").error
     assert degree * error == pytest.approx(0.2801694990, rel=0.02)
+
+
+def test_the_best_parabola_for_the_absolute_value_is_known() -> None:
+    """It is x^2 + 1/8, with the error 1/8 at 0, 1/2 and 1."""
+    assert fhe.minimax(np.abs, 2, (-1, 1)).error == pytest.approx(1 / 8, rel=1e-5)
 
 
 FITS: list[tuple[Function, float, Any]] = [

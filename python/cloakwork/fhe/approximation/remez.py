@@ -72,15 +72,16 @@ def solve(problem: Problem) -> Floats:
         found = search.levelled(reference)
         if found is None:
             break
-        coefficients, level = found
-        points, errors = search.extrema(coefficients, reference)
+        coefficients, at_reference = found
+        level = float(abs(at_reference[0]))
+        points, errors = search.extrema(coefficients, reference, at_reference)
         largest = float(np.abs(errors).max())
         if largest < least:
             best, least = coefficients, largest
-        if largest <= max(level * (1 + _CLOSE), search.rounding):
+        if largest <= level * (1 + _CLOSE) + search.rounding:
             return best
         chosen = _alternating(points, errors, level, len(reference))
-        if len(chosen) < len(reference):
+        if np.array_equal(chosen, reference):
             break
         reference = chosen
     fitted = search.fitted()
@@ -137,8 +138,11 @@ class _Search:
             chosen.append(place)
         return np.asarray(self.grid[np.sort(chosen)])
 
-    def levelled(self, reference: Floats) -> tuple[Floats, float] | None:
-        """Coefficients with errors of one size at the reference, and that size."""
+    def levelled(self, reference: Floats) -> tuple[Floats, Floats] | None:
+        """Coefficients with errors of one size and alternating signs at the reference, and these.
+
+        They are as exact arithmetic has them: as computed, a small error may have the wrong sign.
+        """
         problem = self.problem
         signs = (-1.0) ** np.arange(len(reference))
         column = signs / evaluated(problem.weight, reference)
@@ -147,13 +151,15 @@ class _Search:
             found = np.linalg.solve(rows, evaluated(problem.function, reference))
         except np.linalg.LinAlgError:
             return None
-        return found[:-1], abs(float(found[-1]))
+        return found[:-1], signs * found[-1]
 
     def largest(self, coefficients: Floats) -> float:
         """The largest weighted error."""
-        return float(np.abs(self.extrema(coefficients, self.grid[:1])[1]).max())
+        return float(np.abs(self.extrema(coefficients, self.grid[:0], self.grid[:0])[1]).max())
 
-    def extrema(self, coefficients: Floats, reference: Floats) -> tuple[Floats, Floats]:
+    def extrema(
+        self, coefficients: Floats, reference: Floats, at_reference: Floats
+    ) -> tuple[Floats, Floats]:
         """The extrema of the error and the reference, ascending, and the errors there.
 
         A change of signs between neighbouring points of the grid is seen at the reference alone.
@@ -173,7 +179,7 @@ class _Search:
         low, high = (np.concatenate(edges) for edges in zip(*found, strict=True))
         points, errors = self._zoomed(coefficients, low, high)
         points = np.concatenate([points, reference])
-        errors = np.concatenate([errors, self.problem.errors(reference, coefficients)])
+        errors = np.concatenate([errors, at_reference])
         order = np.argsort(points, kind="stable")
         return points[order], errors[order]
 
