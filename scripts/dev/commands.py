@@ -14,6 +14,7 @@ from pathlib import Path
 from scripts.dev import cuda as kernels
 from scripts.dev import cuda_driver, cuda_shim, glibc, locks, rust_tests
 from scripts.dev import gpu_check as gpu
+from scripts.dev import gpu_stage as stage
 from scripts.dev import matrix as matrices
 from scripts.dev import release_check as releases
 from scripts.dev import sanitize as sanitizers
@@ -227,8 +228,13 @@ def cuda(args: Args) -> int:
     return 0
 
 
+def gpu_stage(args: Args) -> int:
+    """Make the folder that `gpu-check` takes to a machine with a GPU: target/gpu, or another."""
+    return stage.run(args)
+
+
 def gpu_check(args: Args) -> int:
-    """Build with CUDA kernels, test and measure this machine's GPU; --json FILE."""
+    """Check and measure a GPU: --built FOLDER of `gpu-stage`, --out DIR, --only PART."""
     return gpu.run(args)
 
 
@@ -275,8 +281,8 @@ class Command:
 
 
 _FUNCTIONS = (
-    demo, test, setup, shell, check, fix, gen, lock, bench, fuzz, sanitize, matrix, cuda, gpu_check,
-    sdist, wheel, release_check,
+    demo, test, setup, shell, check, fix, gen, lock, bench, fuzz, sanitize, matrix, cuda, gpu_stage,
+    gpu_check, sdist, wheel, release_check,
 )  # fmt: skip
 COMMANDS = tuple(Command(function.__name__.replace("_", "-"), function) for function in _FUNCTIONS)
 

@@ -1,145 +1,176 @@
-"""The check on a machine with a GPU: build with CUDA kernels, tests, conformance, figures."""
+"""The check on a machine with a GPU, which needs no compiler, no network and no `.venv`.
+
+`dev.py gpu-stage` makes the folder that it runs from. Each step is a process with a limit, and
+`report.json` is whole after every step: kernels that hang, crash or break the context lose their
+own step alone. Correctness comes first, row by row; then speed.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
-import subprocess
+import os
 import sys
-import time
+import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
-from scripts.dev import cuda, rust_tests
-from scripts.dev.console import ROOT, DevError, Words, call, say
-from scripts.dev.environment import PROFILE, PYTHON, VENV, ensure_built, environment
-from scripts.dev.toolchain import require_rust
+from scripts.dev import gpu_programs, gpu_rows, gpu_stage
+from scripts.dev.console import ROOT, DevError, Words, say
+from scripts.dev.steps import PASSED, Ended, Report, Step
 
 DEVICE = "cuda:0"
-DEMOS = {"digits": "digits.json", "disease": "disease.json", "sharpen": "sharpen.json"}
-CONFORM_SECONDS = 300
-# Asked in a process of its own: the driver is not to be initialized in this one.
-_PROBE = """
-import ctypes, sys
-try:
-    cuda = ctypes.CDLL("libcuda.so.1")
-except OSError:
-    sys.exit("libcuda.so.1 is not found, or cannot be loaded")
-count = ctypes.c_int()
-if code := cuda.cuInit(0):
-    sys.exit(f"cuInit gives error {code}")
-if code := cuda.cuDeviceGetCount(ctypes.byref(count)):
-    sys.exit(f"cuDeviceGetCount gives error {code}")
-if count.value == 0:
-    sys.exit("the NVIDIA driver lists no GPU")
-"""
+# Seconds after which no step of a part begins.
+PARTS = {"correctness": 250.0, "speed": 150.0}
+BENCHES = ("node", "modmul", "ntt", "field_ntt", "msm", "relinearize")
+_CLI = "import sys; from cloakwork.cli import main; sys.argv[0] = 'cloakwork'; sys.exit(main())"
+_FACTS = (
+    "nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,memory.total --format=csv; "
+    "nvcc --version | tail -2; python3 -V; ldd --version | head -1; nproc"
+)
+# Ops that one process of `conform` holds to references, its seconds, and processes at once.
+_OPS, _SECONDS, _PROCESSES = 6, 8, 4
 
 
-@dataclass
-class Step:
-    """A part of the check and its end."""
+@dataclass(frozen=True)
+class Check:
+    """A staged folder, the device, and where the report goes."""
 
-    name: str
-    status: int = 0
-    seconds: float = 0.0
+    built: Path
+    device: str
+    report: Report
+    small: bool
 
+    def program(self, name: str, limit: float) -> Ended:
+        """A step of `gpu_programs`."""
+        words: Words = [sys.executable, gpu_programs.__file__, name, self.device]
+        return self.report.run(Step(name.replace("_", " "), words, limit))
 
-@dataclass
-class Report:
-    """All parts, and the figures of the benchmarks."""
-
-    machine: dict[str, Any] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
-    figures: list[dict[str, Any]] = field(default_factory=list)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every part passed; figures that miss what was asked do not fail it."""
-        return all(step.status == 0 for step in self.steps)
+    def cli(self, *words: str | Path) -> Words:
+        """A call of the command line, which has no script here."""
+        return [sys.executable, "-c", _CLI, *words]
 
 
 def run(args: Sequence[str]) -> int:
-    """Check this machine's GPU; `--json FILE` writes the report there."""
-    out = _file_of(args)
-    reason = missing_gpu(environment())
-    if reason:
-        raise DevError(f"gpu-check needs a GPU: {reason}")
-    cuda.build()
-    ensure_built()
-    folder = ROOT / "target" / "gpu-check"
-    folder.mkdir(parents=True, exist_ok=True)
-    report = Report(machine=_machine())
-    for name, command in steps(folder).items():
-        say(name)
-        began = time.monotonic()
-        status = call(command, environment())
-        report.steps.append(Step(name, status, time.monotonic() - began))
-    figures = folder / "figures.json"
-    if figures.exists():
-        report.figures = json.loads(figures.read_text())["rows"]
-    if out:
-        out.write_text(json.dumps(asdict(report), indent=2) + "\n")
-    print("\n".join(table(report)))
-    return 0 if report.passed else 1
-
-
-def missing_gpu(env: Mapping[str, str]) -> str:
-    """Why CUDA has no GPU in processes with these variables; "" if it has one."""
-    command = [sys.executable, "-c", _PROBE]
-    done = subprocess.run(command, env=dict(env), capture_output=True, text=True, check=False)
-    if done.returncode == 0:
-        return ""
-    return done.stderr.strip() or f"asking for it ended with exit status {done.returncode}"
-
-
-def steps(folder: Path) -> dict[str, Words]:
-    """The parts, in order, by their names."""
-    program = VENV / "bin" / "cloakwork"
-    rust = ["test", "--locked", *rust_tests.SCOPE, "--profile", PROFILE, "--quiet"]
-    found: dict[str, Words] = {
-        "Rust's tests of the driver": [require_rust(), *rust, "--test", "cuda"],
-        "Python's tests of the driver": [PYTHON, "-m", "pytest", "tests/python/test_cuda.py", "-q"],
-        "conform": [
-            program, "conform", DEVICE,
-            "--seconds", str(CONFORM_SECONDS), "--junit", folder / "conform.xml",
-        ],
-    }  # fmt: skip
-    for demo, file in DEMOS.items():
-        found[f"demo {demo}"] = [program, "demo", demo, "--out", folder]
-        found[f"diff of {demo}"] = [program, "diff", folder / file, "--device", DEVICE]
-    figures = folder / "figures.json"
-    figures.unlink(missing_ok=True)
-    found["benchmarks"] = [PYTHON, ROOT / "benches" / "gpu.py", "--json", figures]
-    return found
+    """Check a GPU from a folder that `gpu-stage` made, or that it makes now."""
+    asked = _asked(args)
+    built = asked.built
+    if built is None:
+        built = gpu_stage.make(gpu_stage.OUT)
+    built = built.resolve()
+    facts = gpu_stage.read(built)
+    out = asked.out.resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    passed = True
+    with tempfile.TemporaryDirectory() as site:
+        env = _environment(built, Path(site))
+        for part in [asked.only] if asked.only else PARTS:
+            folder = out / part
+            folder.mkdir(exist_ok=True)
+            report = Report(folder, asked.seconds or PARTS[part], env)
+            check = Check(built, asked.device, report, asked.small)
+            say(f"gpu-check: {part}, {report.seconds:g} s at most")
+            _correctness(check, facts) if part == "correctness" else _speed(check)
+            print("\n".join(table(report)), flush=True)
+            passed &= report.passed
+    return 0 if passed else 1
 
 
 def table(report: Report) -> list[str]:
-    """The report in lines."""
-    lines = ["", ", ".join(gpu["name"] for gpu in report.machine.get("gpus", []))]
-    for step in report.steps:
-        state = "passed" if step.status == 0 else f"failed with {step.status}"
-        lines.append(f"{step.name:<46} {step.seconds:8.1f} s   {state}")
-    for row in report.figures:
-        state = row["wrong"] or ("reached" if row["is_reached"] else "not reached")
-        bound = f"{'>=' if row['more_is_better'] else '<='} {row['asked']:g}"
-        lines.append(f"{row['name']:<46} {row['value']:8.3f} {row['unit']:<3} {bound:<8} {state}")
-    return lines
+    """The steps in lines: what each found is in report.json."""
+    lines = [f"{one.name:<40} {one.seconds:7.1f} s   {one.status}" for one in report.ended]
+    return ["", *lines, f"{report.folder / 'report.json'}"]
 
 
-def _machine() -> dict[str, Any]:
-    """The facts of the machine, as `cloakwork devices` tells them."""
-    command = [str(VENV / "bin" / "cloakwork"), "devices", "--json"]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)[0]["machine"]
+def _correctness(check: Check, facts: gpu_stage.Facts) -> None:
+    report = check.report
+    report.run(Step("facts", ["sh", "-c", _FACTS], 20))
+    if check.program("context", 30).status != PASSED:
+        return  # Without a GPU all others would say the same.
+    report.run(Step("devices", check.cli("devices", "--json"), 30))
+    check.program("one_add", 60)
+    gpu_rows.check(report, check.built, facts.modules)
+    for name in ("blocks", "transfers", "checks", "budget"):
+        check.program(name, 40)
+    for program in facts.programs:
+        diff = check.cli("diff", check.built / program, "--device", check.device)
+        report.run(Step(f"diff of {program}", diff, 60))
+    groups = [facts.ops[at : at + _OPS] for at in range(0, len(facts.ops), _OPS)]
+    with ThreadPoolExecutor(_PROCESSES) as pool:
+        list(pool.map(lambda group: _conform(check, group), groups))
+
+
+def _conform(check: Check, ops: Sequence[str]) -> None:
+    """Hold ops to their references; where their process is lost, one by one."""
+    name = f"conform {ops[0]}" + (f" and {len(ops) - 1} more" if len(ops) > 1 else "")
+    words = check.cli(
+        "conform", check.device, "--seconds", str(_SECONDS), "--json", "--ops", ",".join(ops)
+    )
+    ended = check.report.attempt(Step(name, words, 5.0 * _SECONDS))
+    found = _object(check.report.log(name)) if ended.seconds else None
+    if found is None and len(ops) > 1 and ended.seconds:
+        for op in ops:
+            _conform(check, [op])
+        return
+    if found is not None:
+        ended.result = {op["op"]: op["failure"] for op in found["ops"] if op["failure"]}
+    check.report.add(ended)
+
+
+def _object(log: Path) -> dict[str, Any] | None:
+    """The JSON object of several lines that a process printed, if it came to that."""
+    text = log.read_text(errors="replace")
+    try:
+        found: dict[str, Any] = json.loads(text[text.index("{") :])
+    except ValueError:
+        return None
     return found
 
 
-def _file_of(args: Sequence[str]) -> Path | None:
-    match list(args):
-        case []:
-            return None
-        case ["--json", file]:
-            return Path(file)
-        case other:
-            raise DevError(f"gpu-check takes --json FILE or no argument, got: {' '.join(other)}")
+def _speed(check: Check) -> None:
+    bench = ROOT / "benches" / "gpu.py"
+    for name in BENCHES:
+        rows = check.report.folder / f"{name}.json"
+        words: Words = [sys.executable, bench, name, "--device", check.device, "--json", rows]
+        small: Words = ["--small"] if check.small else []
+        ended = check.report.attempt(Step(f"bench {name}", [*words, *small], 75))
+        if rows.exists():
+            ended.result = json.loads(rows.read_text())["rows"]
+        check.report.add(ended)
+
+
+def _environment(built: Path, site: Path) -> Mapping[str, str]:
+    """Unpack the wheel where nothing else is, and name that place to Python."""
+    with ZipFile(_wheel(built)) as wheel:
+        wheel.extractall(site)
+    path = os.pathsep.join([str(site), str(ROOT)])
+    return os.environ | {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
+
+
+def _wheel(built: Path) -> Path:
+    found = list(built.glob("cloakwork-*.whl"))
+    if len(found) != 1:
+        raise DevError(f"{built}: expected one wheel that `dev.py gpu-stage` made, found {found}")
+    return found[0]
+
+
+def _asked(args: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="dev.py gpu-check", description=run.__doc__)
+    parser.add_argument("--built", type=Path, help="a folder of `dev.py gpu-stage`; else made now")
+    parser.add_argument("--out", type=Path, default=ROOT / "target" / "gpu-check")
+    parser.add_argument("--only", choices=list(PARTS), help="one part")
+    parser.add_argument("--seconds", type=_seconds, help="after which no step begins")
+    parser.add_argument("--device", default=DEVICE)
+    parser.add_argument("--small", action="store_true", help="benchmarks at small sizes")
+    return parser.parse_args(args)
+
+
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < 1e6:
+        raise argparse.ArgumentTypeError(f"expected seconds above 0, got {text}")
+    return seconds

@@ -107,11 +107,26 @@ int cuMemAlloc_v2(uint64_t* at, size_t bytes) {
   return Allocate(bytes, at);
 }
 
+// Memory that the host may access at any time.
+int cuMemAllocManaged(uint64_t* at, size_t bytes, unsigned flags) {
+  ENTER("cuMemAllocManaged")
+  if (bytes == 0 || flags != 1) return kInvalidValue;
+  void* own = aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (own == nullptr) return kOutOfMemory;
+  memset(own, kNoise, bytes);
+  *at = reinterpret_cast<uint64_t>(own);
+  world().managed.insert(*at);
+  return kOk;
+}
+
 int cuMemFree_v2(uint64_t at) {
   ENTER("cuMemFree")
   // It waits for all work, as the real one does.
   const int code = Until(AllDone);
-  return code != 0 ? code : Free(at);
+  if (code != 0) return code;
+  if (world().managed.erase(at) == 0) return Free(at);
+  free(reinterpret_cast<void*>(at));
+  return kOk;
 }
 
 int cuMemPoolCreate(void** pool, const void*) {

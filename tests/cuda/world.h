@@ -142,6 +142,7 @@ struct World {
   uint64_t free_from = 0, in_use = 0;
   std::map<uint64_t, Allocation> memory;  // by address
   std::map<uint64_t, uint64_t> pinned;    // by address
+  std::set<uint64_t> managed;             // addresses
   std::set<Stream*> streams;
   std::set<Event*> events;
   std::set<Graph*> graphs, execs;

@@ -37,7 +37,7 @@ def test_help_names_every_command_from_any_folder(tmp_path: Path) -> None:
     assert answer.returncode == 0
     assert re.findall(r"^  ([\w-]+)", answer.stdout, re.MULTILINE) == [
         "demo", "test", "setup", "shell", "check", "fix", "gen", "lock", "bench", "fuzz",
-        "sanitize", "matrix", "cuda", "gpu-check", "sdist", "wheel", "release-check",
+        "sanitize", "matrix", "cuda", "gpu-stage", "gpu-check", "sdist", "wheel", "release-check",
     ]  # fmt: skip
 
 

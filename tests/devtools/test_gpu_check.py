@@ -1,86 +1,224 @@
-"""`dev.py gpu-check`: without a GPU it says so; its benchmarks run on any device."""
+"""`dev.py gpu-check`: each fault loses its own step, and is named; benchmarks run on any device."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
-import typer
-from cloakwork.cli.commands import app
+import pytest
 from python.made_up_cuda import variables
 
-from scripts.dev import gpu_check
-from scripts.dev.console import ROOT
-from scripts.dev.gpu_check import Report, Step, missing_gpu, table
+from scripts.dev import cuda, gpu_check, gpu_programs, gpu_rows, gpu_stage
+from scripts.dev.console import ROOT, DevError
+from scripts.dev.steps import Report
 
-FIGURE = {
-    "name": "NTT", "value": 1.25, "unit": "us", "asked": 0.8, "more_is_better": False,
-    "wrong": "", "is_reached": False,
-}  # fmt: skip
+# Rows as `replay-gpu` plays them, with planted faults.
+PLAYER = """#!{python}
+import os, sys, time
+ROWS = {{
+    "good": [("add_i64_cuda", "11")],
+    "wrong": [("mul_i64_cuda", "99"), ("neg_i64_cuda", "33")],
+    "faulty": [("a_i64_cuda", "1"), ("b_i64_cuda", "address"), ("c_i64_cuda", "3")],
+    "hangs": [("d_i64_cuda", "hang"), ("e_i64_cuda", "5")],
+    "crashes": [("f_i64_cuda", "6"), ("g_i64_cuda", "crash")],
+    "near": [("exp_f64_cuda", "77")],
+    "none": [],
+}}
+if sys.argv[1] != "--module":
+    print("exp_f64_cuda 1 0x1.0000000000001p+0")
+    sys.exit()
+behind = len(sys.argv) == 3
+for row, what in ROWS[sys.argv[2]]:
+    if behind:
+        print(row, "begins", flush=True)
+        if what == "address":
+            print(row, "failed cuStreamSynchronize CUDA_ERROR_ILLEGAL_ADDRESS cw_b_grid")
+            sys.exit(3)
+        if what == "hang":
+            time.sleep(600)
+        if what == "crash":
+            os.kill(os.getpid(), 11)
+        print(row, 1, what, flush=True)
+    behind |= row == sys.argv[-1]
+"""
+PORTABLE = """#!/bin/sh
+echo exp_f64_portable 1 0x1.0p+0
+"""
+DIGESTS = """add_i64_portable 1 11
+mul_i64_portable 1 22
+neg_i64_portable 1 33
+a_i64_portable 1 1
+b_i64_portable 1 2
+c_i64_portable 1 3
+d_i64_portable 1 4
+e_i64_portable 1 5
+f_i64_portable 1 6
+g_i64_portable 1 7
+exp_f64_portable 1 88
+"""
 
 
-def called(*words: str, settings: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "dev.py"), "gpu-check", *words]
-    env = variables(settings, kernels=False)
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=60)
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as `gpu-stage` makes it, with the package of this tree and few ops."""
+    folder = tmp_path_factory.mktemp("built")
+    package = ROOT / "python"
+    with ZipFile(folder / "cloakwork-0-abi3.whl", "w") as wheel:
+        for path in sorted(package.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                wheel.write(path, path.relative_to(package))
+    for name, text in {
+        gpu_rows.PLAYER: PLAYER.format(python=sys.executable),
+        gpu_rows.PORTABLE: PORTABLE,
+    }.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    (folder / gpu_rows.DIGESTS).write_text(DIGESTS)
+    facts = {"commit": "0123456789ab", "modules": ["good"], "ops": ["add", "sum"], "programs": []}
+    (folder / gpu_stage.FACTS).write_text(json.dumps(facts))
+    return folder
 
 
-def test_without_a_gpu_it_says_so_and_exits_with_2() -> None:
-    done = called(settings="devices=0")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "dev.py: gpu-check needs a GPU: cuInit gives error 100\n"
+def called(*words: str | Path, settings: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, ROOT / "dev.py", "gpu-check", *words]
+    return subprocess.run(
+        command, env=variables(settings), capture_output=True, text=True, check=False, timeout=600
+    )
 
 
-def test_wrong_arguments_are_refused_before_anything_is_built() -> None:
-    done = called("--fast", settings="")
+def steps_of(folder: Path) -> dict[str, Any]:
+    found = json.loads((folder / "correctness" / "report.json").read_text())
+    return {step["name"]: step for step in found["steps"]}
+
+
+def test_a_device_that_computes_right_passes(built: Path, tmp_path: Path) -> None:
+    words: list[str | Path] = [
+        "--built",
+        built,
+        "--out",
+        tmp_path,
+        "--only",
+        "correctness",
+        "--seconds",
+        "600",
+    ]
+    done = called(*words, settings="memory=8589934592")
+    found = steps_of(tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert {step["status"] for step in found.values()} == {"passed"}
+    assert found["rows of good"]["result"]["rows"] == 1
+    assert found["conform add and 1 more"]["result"] == {}
+    assert found["blocks"]["result"]["wrong"] == ""
+
+
+def test_a_broken_context_fails_the_steps_that_it_breaks(built: Path, tmp_path: Path) -> None:
+    words: list[str | Path] = [
+        "--built",
+        built,
+        "--out",
+        tmp_path,
+        "--only",
+        "correctness",
+        "--seconds",
+        "600",
+    ]
+    done = called(*words, settings="break=3:700")
+    found = steps_of(tmp_path)
+    assert done.returncode == 1
+    assert found["context"]["status"] == "passed"
+    assert found["one add"]["status"] == "failed with 1"
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in found["one add"]["tail"]
+    assert found["rows of good"]["status"] == "passed"
+    assert {"conform add", "conform sum"} <= set(found), "ops are tried one by one"
+
+
+def test_without_a_gpu_it_says_so_and_stops(built: Path, tmp_path: Path) -> None:
+    words: list[str | Path] = ["--built", built, "--out", tmp_path, "--only", "correctness"]
+    assert called(*words, settings="devices=0").returncode == 1
+    found = steps_of(tmp_path)
+    assert list(found) == ["facts", "context"]
+    assert found["context"]["result"] == {"wrong": "error 100 of the driver"}
+
+
+def test_folders_and_words_that_are_wrong_are_refused(built: Path, tmp_path: Path) -> None:
+    done = called("--built", tmp_path, settings="")
     assert done.returncode == 2
-    assert "gpu-check takes --json FILE or no argument, got: --fast" in done.stderr
+    assert f"{tmp_path}: not made by `dev.py gpu-stage`: stage.json" in done.stderr
+    for words, said in {
+        ("--fast",): "unrecognized arguments: --fast",
+        ("--seconds", "0"): "expected seconds above 0, got 0",
+        ("--seconds", "nan"): "expected seconds above 0, got nan",
+        ("--only", "both"): "invalid choice: 'both'",
+    }.items():
+        done = called("--built", built, *words, settings="")
+        assert done.returncode == 2
+        assert said in done.stderr
 
 
-def test_a_gpu_is_found_where_its_driver_lists_one() -> None:
-    assert missing_gpu(variables(kernels=False)) == ""
-    assert missing_gpu(variables("init=999", kernels=False)) == "cuInit gives error 999"
+def test_a_row_that_fails_loses_only_itself(
+    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gpu_rows, "_SECONDS", 5.0)
+    report = Report(tmp_path, 600.0, os.environ)
+    modules = ["good", "wrong", "faulty", "hangs", "crashes", "near", "none"]
+    gpu_rows.check(report, built, modules)
+    found = {one.name.removeprefix("rows of "): one for one in report.ended}
+    assert set(found) == set(modules)
+    status = {name: one.status for name, one in found.items()}
+    assert {name for name, said in status.items() if said == "passed"} == {"good", "near", "none"}
+    assert found["wrong"].result == {
+        "rows": 2, "other bits": ["mul_i64_cuda"], "too far": [], "lost": {},
+    }  # fmt: skip
+    fault = "cuStreamSynchronize CUDA_ERROR_ILLEGAL_ADDRESS cw_b_grid"
+    assert found["faulty"].result["lost"] == {"b_i64_cuda": fault}
+    assert found["faulty"].result["rows"] == 2, "those behind it were played"
+    assert found["hangs"].result["lost"] == {"d_i64_cuda": "over its limit of 5 s"}
+    assert found["hangs"].result["rows"] == 1
+    assert found["crashes"].result["lost"] == {"g_i64_cuda": "ended by SIGSEGV"}
 
 
-def test_the_table_has_a_line_for_each_step_and_figure(tmp_path: Path) -> None:
-    names = list(gpu_check.steps(tmp_path))
-    assert "conform" in names
-    steps = [Step(name, int(name == "conform"), 1.5) for name in names]
-    report = Report({"gpus": [{"name": "NVIDIA H200"}]}, steps, [FIGURE])
-    _, machine, *lines = table(report)
-    assert machine == "NVIDIA H200"
-    assert [line.split("  ")[0].strip() for line in lines] == [*names, "NTT"]
-    assert sum("failed with 1" in line for line in lines) == 1
-    assert lines[-1].endswith("1.250 us  <= 0.8   not reached")
-    assert not report.passed
+def test_rows_without_time_are_not_said_to_pass(built: Path, tmp_path: Path) -> None:
+    report = Report(tmp_path, 0.0, os.environ)
+    gpu_rows.check(report, built, ["good"])
+    assert [one.status for one in report.ended] == ["not begun: no time left"]
 
 
-def test_the_commands_that_it_calls_take_their_options(tmp_path: Path) -> None:
-    group = typer.main.get_command(app)
-    assert isinstance(group, typer.core.TyperGroup)
-    for words in gpu_check.steps(tmp_path).values():
-        if Path(words[0]).name != "cloakwork":
-            continue
-        name, *rest = map(str, words[1:])
-        context = group.make_context(name, [name, *rest], resilient_parsing=True)
-        command = group.commands[name]
-        if isinstance(command, typer.core.TyperCommand):
-            assert command.make_context(name, rest, parent=context).params
+@pytest.mark.parametrize("name", ["one_add", "blocks", "transfers", "checks", "budget"])
+def test_its_programs_pass_on_a_device_that_computes_right(name: str) -> None:
+    command = [sys.executable, gpu_programs.__file__, name, "sim:0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["wrong"] == ""
+
+
+def test_a_stage_replaces_no_folder_of_other_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cuda, "build", lambda: None)
+    monkeypatch.setattr(gpu_stage, "ensure_built", lambda: None)
+    (tmp_path / "own").write_text("words")
+    with pytest.raises(DevError, match="has other files than gpu-stage makes"):
+        gpu_stage.make(tmp_path)
+    assert (tmp_path / "own").read_text() == "words"
 
 
 def test_the_benchmarks_give_right_results_on_a_device(tmp_path: Path) -> None:
-    names = ["ntt", "node", "relinearize", "field_ntt", "msm", "modmul"]
     out = tmp_path / "figures.json"
-    command = [sys.executable, "gpu.py", *names, "--device", "sim:0", "--small", "--json", str(out)]
+    command = [
+        sys.executable, "gpu.py", *gpu_check.BENCHES, "--device", "sim:0", "--small", "--json",
+        str(out),
+    ]  # fmt: skip
     done = subprocess.run(
-        command, cwd=ROOT / "benches", capture_output=True, text=True, check=False, timeout=120
+        command, cwd=ROOT / "benches", capture_output=True, text=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stdout + done.stderr
     # Figures of small sizes would be read as those of the sizes that the names give.
-    assert done.stdout.count("at a small size: the right result\n") == len(names)
+    assert done.stdout.count("at a small size: the right result\n") == len(gpu_check.BENCHES)
     assert "asked" not in done.stdout
     rows = json.loads(out.read_text())["rows"]
-    assert len(rows) == len(names)
-    assert [row["wrong"] for row in rows] == [""] * len(names)
+    assert [row["wrong"] for row in rows] == [""] * len(gpu_check.BENCHES)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,6 +18,14 @@
 #include "launches.h"
 
 namespace {
+
+// Where operands, results and prepared blocks lie: a program that includes this file may have them
+// in memory that a device shares.
+#ifndef CW_REPLAY_ALLOCATOR
+#define CW_REPLAY_ALLOCATOR std::allocator
+#endif
+template <class T>
+using Room = std::vector<T, CW_REPLAY_ALLOCATOR<T>>;
 
 using Words = std::vector<int64_t>;
 
@@ -135,7 +144,7 @@ int64_t Word(char fill, int64_t below, size_t i, size_t bytes, Random& random) {
 
 struct Operand {
   Type type = {CW_ANY, 0};
-  std::vector<unsigned char> bytes;
+  Room<unsigned char> bytes;
   Words strides;
 };
 
@@ -182,7 +191,7 @@ Operand Made(const std::string& text, const Words& dims, const cw_kernel_row& ro
   return made;
 }
 
-using Block = std::vector<max_align_t>;
+using Block = Room<max_align_t>;
 
 // How rows run: on this processor, or as the program that includes this file says.
 struct Player {

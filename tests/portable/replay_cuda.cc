@@ -1,15 +1,47 @@
-// Runs the CUDA rows on launches.h by the shim, and prints the lines that replay.cc prints.
+// Runs the CUDA rows on launches.h by the shim, or with CW_REPLAY_GPU on a GPU, and prints the
+// lines that replay.cc prints. With `--module NAME` it runs the rows of a module, and with
+// `--after SYMBOL` those behind a row; before each it says `symbol begins`, so that a reader knows
+// which one never ended.
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "cloakwork/cuda.h"
+#ifdef CW_REPLAY_GPU
+#include "gpu.h"
+#define CW_REPLAY_ALLOCATOR Shared
+#endif
 #include "replay.h"
 
+#ifndef CW_REPLAY_GPU
 extern "C" int cw_shim_launch(const cw_cuda_grid* grid, const cw_cuda_launch* launch,
                               uint64_t units, unsigned char* memory);
+#endif
 
 namespace {
 
+#ifdef CW_REPLAY_GPU
+const cw_cuda_limits& Limits() {
+  static const cw_cuda_limits limits = {Attribute(kMultiprocessors), Attribute(kSharedOptIn),
+                                        4 << 20};
+  return limits;
+}
+#else
 // Two multiprocessors, so that small launches also step over their work; little scratch memory, so
 // that plans must divide it.
-constexpr cw_cuda_limits kLimits = {2, 232448, 4 << 20};
+const cw_cuda_limits& Limits() {
+  static const cw_cuda_limits limits = {2, 232448, 4 << 20};
+  return limits;
+}
+
+const char* the_row = "";
+
+void LaunchGrid(const cw_cuda_grid& grid, const cw_cuda_launch& launch, uint64_t units,
+                unsigned char* memory) {
+  if (cw_shim_launch(&grid, &launch, units, memory) == 0) return;
+  printf("%s cannot be launched: %s\n", the_row, grid.symbol);
+}
+#endif
 
 // The row of the table that a kernel row is the first field of.
 const cw_cuda_row& Whole(const cw_kernel_row& row) {
@@ -17,10 +49,10 @@ const cw_cuda_row& Whole(const cw_kernel_row& row) {
 }
 
 cw_cuda_launch ByValue(const cw_kernel_row& row, const cw_launch& launch, uint32_t params,
-                       bool runs, Words& spilled) {
-  static const uint64_t has_failed = 0;
+                       bool runs, Room<int64_t>& spilled) {
+  static const Room<uint64_t> has_failed(1);
   cw_cuda_launch own = {};
-  own.failed = &has_failed;
+  own.failed = has_failed.data();
   own.rank = launch.rank, own.operands = launch.operands, own.params = params;
   for (uint32_t i = 0; i < launch.operands; ++i) own.data[i] = launch.data[i];
   Words words(launch.dims, launch.dims + launch.rank);
@@ -37,7 +69,7 @@ cw_cuda_launch ByValue(const cw_kernel_row& row, const cw_launch& launch, uint32
   static bool spill = false;
   spill = !spill;
   if (spill || words.size() > CW_CUDA_WORDS) {
-    spilled = words;
+    spilled.assign(words.begin(), words.end());
     own.spilled = spilled.data();
   } else {
     memcpy(own.words, words.data(), words.size() * sizeof(int64_t));
@@ -45,31 +77,28 @@ cw_cuda_launch ByValue(const cw_kernel_row& row, const cw_launch& launch, uint32
   return own;
 }
 
-void RunPlan(const cw_kernel_row& row, const cw_cuda_plan& plan, const cw_cuda_launch& launch,
-             uint64_t units, unsigned char* memory) {
-  for (uint32_t i = 0; i < plan.count; ++i) {
-    if (cw_shim_launch(&plan.grids[i], &launch, units, memory) == 0) continue;
-    printf("%s cannot be launched: %s\n", row.symbol, plan.grids[i].symbol);
-  }
+void RunPlan(const cw_cuda_plan& plan, const cw_cuda_launch& launch, uint64_t units,
+             unsigned char* memory) {
+  for (uint32_t i = 0; i < plan.count; ++i) LaunchGrid(plan.grids[i], launch, units, memory);
 }
 
 void PrepareCuda(const cw_kernel_row& row, const cw_launch& launch, uint32_t params,
                  void* memory) {
-  Words spilled;
+  Room<int64_t> spilled;
   const cw_cuda_launch own = ByValue(row, launch, params, false, spilled);
   cw_cuda_plan plan;
-  Whole(row).plan_prepare(&Whole(row), &launch, 1, &kLimits, &plan);
-  RunPlan(row, plan, own, 1, static_cast<unsigned char*>(memory));
+  Whole(row).plan_prepare(&Whole(row), &launch, 1, &Limits(), &plan);
+  RunPlan(plan, own, 1, static_cast<unsigned char*>(memory));
 }
 
 void RunCuda(const cw_kernel_row& row, const cw_launch& launch, uint32_t params, uint64_t units) {
-  Words spilled;
+  Room<int64_t> spilled;
   const cw_cuda_launch own = ByValue(row, launch, params, true, spilled);
   cw_cuda_plan plan;
-  Whole(row).plan(&Whole(row), &launch, units, &kLimits, &plan);
+  Whole(row).plan(&Whole(row), &launch, units, &Limits(), &plan);
   Block block;
   void* scratch = Aligned(block, plan.scratch_bytes);
-  RunPlan(row, plan, own, units, static_cast<unsigned char*>(scratch));
+  RunPlan(plan, own, units, static_cast<unsigned char*>(scratch));
 }
 
 const cw_kernel_row* FindCuda(const char* kernel, uint32_t out_dtype) {
@@ -83,12 +112,38 @@ constexpr Player kCuda = {PrepareCuda, RunCuda, FindCuda};
 
 }  // namespace
 
+struct Asked {
+  const char *module = nullptr, *after = nullptr;
+  std::vector<std::string> symbols;
+
+  bool Wants(const cw_cuda_row& row) const {
+    if (module != nullptr) return strcmp(module, row.module) == 0;
+    return symbols.empty() ||
+           std::find(symbols.begin(), symbols.end(), row.row.symbol) != symbols.end();
+  }
+};
+
 int main(int count, char** words) {
+  Asked asked;
+  for (int i = 1; i < count; ++i) {
+    if (strcmp(words[i], "--module") == 0 && i + 1 < count) {
+      asked.module = words[++i];
+    } else if (strcmp(words[i], "--after") == 0 && i + 1 < count) {
+      asked.after = words[++i];
+    } else {
+      asked.symbols.push_back(words[i]);
+    }
+  }
   uint64_t all = 0;
   const cw_cuda_row* rows = cw_cuda_kernels(&all);
+  bool behind = asked.after == nullptr;
   for (const cw_cuda_row* row = rows; row != rows + all; ++row) {
-    bool wanted = count == 1;
-    for (int i = 1; i < count; ++i) wanted |= strcmp(words[i], row->row.symbol) == 0;
-    if (wanted) Play(row->row, kCuda, count == 1);
+    the_row = row->row.symbol;
+    if (behind && asked.Wants(*row)) {
+      if (asked.module != nullptr) printf("%s begins\n", the_row), fflush(stdout);
+      Play(row->row, kCuda, asked.symbols.empty());
+      fflush(stdout);
+    }
+    behind |= !behind && strcmp(the_row, asked.after) == 0;
   }
 }

@@ -1,0 +1,140 @@
+"""What travels to a machine with a GPU: a wheel with fatbins, the row players, what to expect.
+
+That machine has no compiler of Rust, no network and no `.venv`: everything is made here, and the
+folder says of which commit. `dev.py gpu-check --built FOLDER` runs it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from scripts.dev import aarch64, cuda, gpu_programs, gpu_rows
+from scripts.dev.console import ROOT, DevError, Words, call_or_fail, say
+from scripts.dev.environment import PROFILE, PYTHON, VENV, ensure_built, environment
+from scripts.dev.toolchain import words_of
+
+OUT = ROOT / "target" / "gpu"
+MOST_BYTES = 60 << 20
+FACTS = "stage.json"
+DEMOS = ("digits", "disease", "sharpen")
+_PORTABLE = ROOT / "tests" / "portable"
+_FLAGS = ["-std=c++17", "-O1", "-w", "-ffp-contract=off"]
+_INCLUDES = [f"-I{ROOT / folder}" for folder in (".", "csrc", "csrc/include", "tests/portable")]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a folder holds: the commit, the modules of rows, ops, and programs with results."""
+
+    commit: str
+    modules: list[str]
+    ops: list[str]
+    programs: list[str]
+
+
+def run(args: Sequence[str]) -> int:
+    """Make the folder, target/gpu or the one that is named."""
+    if len(args) > 1 or (args and args[0].startswith("-")):
+        raise DevError(f"gpu-stage takes a folder or no argument, got: {' '.join(args)}")
+    make(Path(args[0]).resolve() if args else OUT)
+    return 0
+
+
+def make(out: Path) -> Path:
+    """Make a folder anew; refuse one that is too large to travel."""
+    cuda.build()
+    ensure_built()
+    if out.exists() and not (out / FACTS).exists() and any(out.iterdir()):
+        raise DevError(f"{out} has other files than gpu-stage makes: name another folder")
+    shutil.rmtree(out, ignore_errors=True)
+    out.mkdir(parents=True)
+    _build_wheel(out)
+    say("gpu-stage: the players of rows, and what the portable rows give")
+    images = out / "images.cc"
+    images.write_text(_images())
+    build_players(out, [images])
+    images.unlink()
+    programs = [_program(out, demo) for demo in DEMOS]
+    modules = [module.name for module in cuda.modules()]
+    facts = Facts(_commit(), modules, _ops(), programs)
+    (out / FACTS).write_text(json.dumps(asdict(facts), indent=1) + "\n")
+    size = sum(path.stat().st_size for path in out.rglob("*") if path.is_file())
+    if size > MOST_BYTES:
+        raise DevError(f"{out} has {size / 2**20:.1f} MiB: {MOST_BYTES >> 20} MiB may travel", 1)
+    say(f"gpu-stage: {size / 2**20:.1f} MiB in {out}")
+    say(f"there: python3 dev.py gpu-check --built {os.path.relpath(out, ROOT)} --out DIR")
+    return out
+
+
+def read(built: Path) -> Facts:
+    """What a folder says that it holds."""
+    try:
+        return Facts(**json.loads((built / FACTS).read_text()))
+    except (OSError, ValueError, TypeError) as error:
+        reason = f"{built}: not made by `dev.py gpu-stage`: {FACTS}: {error}"
+        raise DevError(reason) from None
+
+
+def build_players(out: Path, images: Words) -> None:
+    """Build both players, and write the digests of the portable rows.
+
+    images   a source of `cw_cuda_module`, and what else its linking takes
+    """
+    archives = aarch64.built_kernels()
+    if archives is None:
+        raise DevError("the kernels are not built here: `dev.py setup` builds them")
+    linked: Words = sorted(archives.glob("*.a"))
+    compiler: Words = [*words_of(os.environ.get("CXX") or "c++"), *_FLAGS, *_INCLUDES]
+    portable, player = out / gpu_rows.PORTABLE, out / gpu_rows.PLAYER
+    call_or_fail([*compiler, _PORTABLE / "replay.cc", *linked, "-static", "-o", portable])
+    sources: Words = [_PORTABLE / "replay_cuda.cc", ROOT / "cuda" / "table.cc", *images]
+    own: Words = ["-DCW_REPLAY_GPU", "-static-libstdc++", "-static-libgcc", "-ldl"]
+    call_or_fail([*compiler, *sources, *linked, *own, "-o", player])
+    for program in (portable, player):
+        call_or_fail(["strip", program])
+    done = subprocess.run([portable], capture_output=True, text=True, check=True)
+    (out / gpu_rows.DIGESTS).write_text(done.stdout)
+
+
+def _images() -> str:
+    """The source that has the fatbins, by their modules' names."""
+    own = cuda.modules()
+    found = ['#include "cuda/modules.h"']
+    found += [f'CW_FATBIN({at}, "{module.fatbin}")' for at, module in enumerate(own)]
+    found += ['extern "C" const void* cw_cuda_module(const char* name, uint64_t* bytes) {']
+    found += [f'  CW_FATBIN_NAMED({at}, "{module.name}")' for at, module in enumerate(own)]
+    return "\n".join([*found, "  *bytes = 0;", "  return nullptr;", "}", ""])
+
+
+def _build_wheel(out: Path) -> None:
+    options: Words = ["--locked", "--profile", PROFILE, "--out", out]
+    call_or_fail([VENV / "bin" / "maturin", "build", *options], environment())
+
+
+def _program(out: Path, demo: str) -> str:
+    """Run a demo; its transcript has its results."""
+    folder = ROOT / "target" / "gpu-demos"
+    call_or_fail([VENV / "bin" / "cloakwork", "demo", demo, "--out", folder], environment())
+    name = f"{demo}.json"
+    shutil.copy(folder / name, out / name)
+    return name
+
+
+def _ops() -> list[str]:
+    command: Words = [PYTHON, gpu_programs.__file__, "ops", "sim:0"]
+    words = [str(word) for word in command]
+    done = subprocess.run(words, env=environment(), capture_output=True, text=True, check=True)
+    found: list[str] = json.loads(done.stdout)["ops"]
+    return found
+
+
+def _commit() -> str:
+    git = ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"]
+    done = subprocess.run(git, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
