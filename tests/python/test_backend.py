@@ -315,6 +315,7 @@ def test_numbers_of_threads_that_are_none_are_refused(count: int) -> None:
         backend.set_threads(count)
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_memory_is_counted_and_given_back() -> None:
     before = backend.memory_stats()
     tensor = cw.zeros(3_000_000, "f64")

@@ -1,6 +1,5 @@
 """Element-wise calls on few elements wait in a batch without a program: the same results."""
 
-import gc
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -108,9 +107,9 @@ def test_a_result_that_is_read_ends_what_waits_and_others_follow() -> None:
     assert d.tolist() == [6.0, 20.0]
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_what_nobody_holds_is_not_kept() -> None:
     a = cw.asarray(np.ones(512))
-    gc.collect()
     before = cw.memory_stats().live_bytes
     with cw.batch():
         b = a

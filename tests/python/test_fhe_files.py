@@ -125,6 +125,7 @@ def test_evaluation_keys_take_half_of_their_memory_on_disk(tmp_path: Path) -> No
     assert (tmp_path / "evaluation").stat().st_size < 0.51 * KEYS.evaluation.size_bytes + 20_000
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_evaluation_keys_pass_through_memory_one_at_a_time(tmp_path: Path) -> None:
     context = fhe.ckks(degree=2**12, moduli=[36, 30], special=[36], insecure=True)
     keys = context.keygen(rotations=range(1, 65))

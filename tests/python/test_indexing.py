@@ -212,6 +212,7 @@ def test_each_dtype_is_picked_and_written(dtype: str) -> None:
     same(tensor, array)
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_a_large_view_is_neither_copied_to_read_nor_to_write_a_little() -> None:
     base = cw.zeros((50, 60, 70), "f32")
     i, k = cw.asarray([3, 7, 49]), cw.asarray([0, -1, 5])

@@ -450,6 +450,7 @@ def test_scopes_refuse_two_devices_and_leave_secrets_on_the_host() -> None:
     assert x.is_frozen
 
 
+@pytest.mark.usefixtures("no_garbage")
 def test_calls_in_scopes_do_not_pile_up() -> None:
     x = there(np.zeros(2**20, np.int64))
     before = cw.memory_stats().live_bytes
