@@ -217,11 +217,18 @@ def matrix(args: Args) -> int:
 
 
 def cuda(args: Args) -> int:
-    """Compile the CUDA kernels, all or those named; `cuda check` runs them on this processor."""
+    """Compile the CUDA kernels, all or those named; `cuda check` runs them on this processor.
+
+    `cuda --toolkit FOLDER` makes them anew in a folder of `gpu-stage`, by the nvcc on the path.
+    """
     if list(args) == ["check"]:
         ensure_built()
         cuda_shim.check()
         cuda_driver.check()
+    elif args and args[0] == "--toolkit":
+        if len(args) < 2:
+            raise DevError("cuda --toolkit takes a folder of `dev.py gpu-stage`, and modules")
+        stage.rebuild(Path(args[1]).resolve(), args[2:])
     else:
         kernels.build(args)
         say("cuda: `dev.py setup` and `dev.py wheel` embed them")

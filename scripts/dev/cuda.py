@@ -28,7 +28,7 @@ OUT = ROOT / "target" / "cuda"
 WHEELS = locks.group("cuda")
 PTX_VERSION = ".version 9.0"
 # PTX for later GPUs, and machine code for these.
-PTX_TARGET, TARGETS = 80, (80, 90)
+PTX_TARGET, TARGETS = 80, (80, 90, 100, 120)
 # A thread's memory outside registers: it is reserved for every thread that the GPU can hold.
 FRAME_BYTES = 16896
 
@@ -81,6 +81,14 @@ class Module:
 
 
 @dataclass(frozen=True)
+class Compilers:
+    """Where NVRTC's libraries are, and the programs ptxas and fatbinary."""
+
+    libraries: Path
+    programs: Path
+
+
+@dataclass(frozen=True)
 class Resources:
     """What ptxas says of one function on one target."""
 
@@ -104,18 +112,22 @@ def modules() -> list[Module]:
     return sorted(found, key=lambda module: module.name)
 
 
-def build(names: Sequence[str] = ()) -> None:
-    """Compile all modules, or those named, check them, and write the digest of the sources."""
+def build(names: Sequence[str] = (), compilers: Compilers | None = None) -> None:
+    """Compile all modules, or those named, check them, and write the digest of the sources.
+
+    compilers   by default those of WHEELS, which are installed
+    """
     everything = modules()
     own = [module for module in everything if not names or module.name in names]
     if len(own) < len(set(names)):
         known = ", ".join(module.name for module in everything)
         raise DevError(f"cuda: modules are {known}; got {' '.join(names)}")
+    OUT.mkdir(parents=True, exist_ok=True)
     sources = cuda_sources.digest()
     stale = [module for module in own if not _is_made(module)]
     if stale:
         _claim("")
-        _make(_install(), stale)
+        _make(compilers or _install(), stale)
     for path in set(OUT.glob("*.fatbin")) - {module.fatbin for module in everything}:
         path.unlink()
     size = sum(module.fatbin.stat().st_size for module in own)
@@ -149,26 +161,39 @@ def _claim(sources: str) -> None:
         path.write_text(sources)
 
 
-def _make(wheels: Path, stale: Sequence[Module]) -> None:
+def _make(compilers: Compilers, stale: Sequence[Module]) -> None:
     """Compile these modules; raise with the reasons of all that fail."""
     say(f"cuda: compiling {len(stale)} modules")
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        reasons = [reason for reason in pool.map(partial(_reason, wheels), stale) if reason]
+        reasons = [reason for reason in pool.map(partial(_reason, compilers), stale) if reason]
     if reasons:
         raise DevError("\n".join(reasons), 1)
 
 
-def _reason(wheels: Path, module: Module) -> str | None:
+def _reason(compilers: Compilers, module: Module) -> str | None:
     """Make the fatbin of a module; the reason why it is refused."""
     try:
-        _make_one(wheels, module)
+        _make_one(compilers, module)
     except DevError as error:
         say(f"cuda: {module.name} is refused")
         return str(error)
     return None
 
 
-def _install() -> Path:
+def toolkit() -> Compilers:
+    """The compilers of the CUDA toolkit whose nvcc is on the path."""
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        raise DevError("cuda --toolkit: no nvcc on the path, such as /usr/local/cuda/bin")
+    root = Path(nvcc).resolve().parents[1]
+    for name in ("lib64", "lib", "targets/x86_64-linux/lib"):
+        if (root / name / nvrtc.LIBRARY).exists() and (root / name / nvrtc.BUILTINS).exists():
+            return Compilers(root / name, root / "bin")
+    wanted = f"{nvrtc.LIBRARY} and {nvrtc.BUILTINS}"
+    raise DevError(f"cuda --toolkit: {root} has no {wanted}: its release is not that of {WHEELS}")
+
+
+def _install() -> Compilers:
     """Put the compiler's wheels into a folder of the build; return where its files are."""
     folder = OUT / "wheels"
     done, lock = folder / "installed", locks.CUDA
@@ -178,7 +203,8 @@ def _install() -> Path:
         quietly = ["--quiet", "--root-user-action=ignore"]
         call_or_fail([*locks.install(sys.executable, lock), *quietly, "--target", folder])
         done.write_bytes(lock.content())
-    return folder / "nvidia" / "cu13"
+    root = folder / "nvidia" / "cu13"
+    return Compilers(root / "lib", root / "bin")
 
 
 def _stamp(module: Module) -> Path:
@@ -191,33 +217,34 @@ def _is_made(module: Module) -> bool:
     return module.fatbin.exists() and stamp.exists() and stamp.read_text() == module.digest()
 
 
-def _make_one(wheels: Path, module: Module) -> None:
+def _make_one(compilers: Compilers, module: Module) -> None:
     """Make and check the fatbin of a module."""
     began, sources = time.monotonic(), module.digest()
     _stamp(module).unlink(missing_ok=True)
-    refuse_waste(module, _compile(wheels, module))
+    refuse_waste(module, _compile(compilers, module))
     _stamp(module).write_text(sources)
     size = module.fatbin.stat().st_size
     say(f"cuda: {module.name}: {size / 1e6:.2f} MB in {time.monotonic() - began:.0f} s")
 
 
-def _compile(wheels: Path, module: Module) -> list[Resources]:
+def _compile(compilers: Compilers, module: Module) -> list[Resources]:
     """Make the fatbin of a module; return what its functions need on each target."""
     ptx = OUT / f"{module.name}.ptx"
     folders = [f"-I{ROOT / folder}" for folder in _INCLUDES]
-    compiler: Words = [sys.executable, nvrtc.__file__, wheels / "lib"]
+    compiler: Words = [sys.executable, nvrtc.__file__, compilers.libraries]
     _run([*compiler, module.source, ptx, *module.options, *folders])
     if PTX_VERSION not in ptx.read_text()[:2000]:
-        raise DevError(f"cuda: {ptx} is not of {PTX_VERSION}: are the wheels {WHEELS}?")
+        raise DevError(f"cuda: {ptx} is not of {PTX_VERSION}: are the compilers of {WHEELS}?")
     images = [f"--image3=kind=ptx,sm={PTX_TARGET},file={ptx}"]
     needed: list[Resources] = []
     for target in TARGETS:
         cubin = ptx.with_suffix(f".{target}.cubin")
-        said = _run([wheels / "bin" / "ptxas", "-v", f"-arch=sm_{target}", ptx, "-o", cubin])
+        assembler: Words = [compilers.programs / "ptxas", "-v", f"-arch=sm_{target}"]
+        said = _run([*assembler, ptx, "-o", cubin])
         needed += resources(said, target)
         images.append(f"--image3=kind=elf,sm={target},file={cubin}")
-    packer: Words = [wheels / "bin" / "fatbinary", "-64", "--compress-all", "--compress-mode=size"]
-    _run([*packer, f"--create={module.fatbin}", *images])
+    packer: Words = [compilers.programs / "fatbinary", "-64", "--compress-all"]
+    _run([*packer, "--compress-mode=size", f"--create={module.fatbin}", *images])
     return needed
 
 

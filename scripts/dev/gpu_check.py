@@ -148,7 +148,9 @@ def _environment(built: Path, site: Path) -> Mapping[str, str]:
     with ZipFile(_wheel(built)) as wheel:
         wheel.extractall(site)
     path = os.pathsep.join([str(site), str(ROOT)])
-    return os.environ | {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"}
+    rows = built / gpu_stage.ROWS  # of kernels that were mended here
+    mended = {"CLOAKWORK_CUDA_KERNELS": str(rows)} if rows.exists() else {}
+    return os.environ | {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"} | mended
 
 
 def _wheel(built: Path) -> Path:

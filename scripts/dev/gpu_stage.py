@@ -21,10 +21,16 @@ from scripts.dev.toolchain import words_of
 
 OUT = ROOT / "target" / "gpu"
 MOST_BYTES = 60 << 20
-FACTS = "stage.json"
+FACTS, FATBINS, ROWS = "stage.json", "fatbins", "rows.so"
 DEMOS = ("digits", "disease", "sharpen")
 _PORTABLE = ROOT / "tests" / "portable"
-_FLAGS = ["-std=c++17", "-O1", "-w", "-ffp-contract=off"]
+_FLAGS = ["-std=c++20", "-O1", "-w", "-ffp-contract=off"]
+_ROWS: Words = [
+    ROOT / "cuda" / "table.cc",
+    *sorted((ROOT / "csrc" / "kernels").glob("*/prepare.cc")),
+]
+# The player finds the driver's library itself.
+_PLAYER: Words = ["-DCW_REPLAY_GPU", "-static-libstdc++", "-static-libgcc", "-ldl"]
 _INCLUDES = [f"-I{ROOT / folder}" for folder in (".", "csrc", "csrc/include", "tests/portable")]
 
 
@@ -56,10 +62,11 @@ def make(out: Path) -> Path:
     out.mkdir(parents=True)
     _build_wheel(out)
     say("gpu-stage: the players of rows, and what the portable rows give")
-    images = out / "images.cc"
-    images.write_text(_images())
-    build_players(out, [images])
-    images.unlink()
+    (out / FATBINS).mkdir()
+    for module in cuda.modules():
+        shutil.copy(module.fatbin, out / FATBINS)
+    build_player(out, [_images(out)])
+    build_portable(out)
     programs = [_program(out, demo) for demo in DEMOS]
     modules = [module.name for module in cuda.modules()]
     facts = Facts(_commit(), modules, _ops(), programs)
@@ -81,35 +88,54 @@ def read(built: Path) -> Facts:
         raise DevError(reason) from None
 
 
-def build_players(out: Path, images: Words) -> None:
-    """Build both players, and write the digests of the portable rows.
+def rebuild(out: Path, names: Sequence[str]) -> None:
+    """With the CUDA toolkit and g++ alone: modules made anew, the player and ROWS of them.
 
-    images   a source of `cw_cuda_module`, and what else its linking takes
+    `gpu-check` and everything else then take the kernels of ROWS instead of the wheel's, by
+    CLOAKWORK_CUDA_KERNELS: a kernel can be mended where the GPU is.
     """
+    read(out)
+    cuda.build(names, cuda.toolkit())
+    for module in cuda.modules():
+        if not names or module.name in names:
+            shutil.copy(module.fatbin, out / FATBINS)
+    build_player(out, [_images(out)])
+    _compile([_images(out), *_ROWS, "-shared", "-fPIC"], out / ROWS)
+    say(f"cuda: {out / ROWS} has the kernels: CLOAKWORK_CUDA_KERNELS names it")
+
+
+def build_player(out: Path, images: Words) -> None:
+    """Build the player of rows with a source of `cw_cuda_module`, and what else that takes."""
+    _compile([_PORTABLE / "replay_cuda.cc", *images, *_ROWS, *_PLAYER], out / gpu_rows.PLAYER)
+
+
+def build_portable(out: Path) -> None:
+    """Build the player of the portable rows, and write their digests."""
     archives = aarch64.built_kernels()
     if archives is None:
         raise DevError("the kernels are not built here: `dev.py setup` builds them")
-    linked: Words = sorted(archives.glob("*.a"))
-    compiler: Words = [*words_of(os.environ.get("CXX") or "c++"), *_FLAGS, *_INCLUDES]
-    portable, player = out / gpu_rows.PORTABLE, out / gpu_rows.PLAYER
-    call_or_fail([*compiler, _PORTABLE / "replay.cc", *linked, "-static", "-o", portable])
-    sources: Words = [_PORTABLE / "replay_cuda.cc", ROOT / "cuda" / "table.cc", *images]
-    own: Words = ["-DCW_REPLAY_GPU", "-static-libstdc++", "-static-libgcc", "-ldl"]
-    call_or_fail([*compiler, *sources, *linked, *own, "-o", player])
-    for program in (portable, player):
-        call_or_fail(["strip", program])
-    done = subprocess.run([portable], capture_output=True, text=True, check=True)
+    program = out / gpu_rows.PORTABLE
+    _compile([_PORTABLE / "replay.cc", *sorted(archives.glob("*.a")), "-static"], program)
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
     (out / gpu_rows.DIGESTS).write_text(done.stdout)
 
 
-def _images() -> str:
-    """The source that has the fatbins, by their modules' names."""
-    own = cuda.modules()
+def _compile(words: Words, out: Path) -> None:
+    """Compile C++ of this tree as for the host, without symbols."""
+    compiler = words_of(os.environ.get("CXX") or "c++")
+    call_or_fail([*compiler, *_FLAGS, *_INCLUDES, "-s", *words, "-o", out])
+
+
+def _images(folder: Path) -> Path:
+    """The source that has the fatbins of a folder, by their modules' names."""
+    files = sorted((folder / FATBINS).glob("*.fatbin"))
     found = ['#include "cuda/modules.h"']
-    found += [f'CW_FATBIN({at}, "{module.fatbin}")' for at, module in enumerate(own)]
+    found += [f'CW_FATBIN({at}, "{file.resolve()}")' for at, file in enumerate(files)]
     found += ['extern "C" const void* cw_cuda_module(const char* name, uint64_t* bytes) {']
-    found += [f'  CW_FATBIN_NAMED({at}, "{module.name}")' for at, module in enumerate(own)]
-    return "\n".join([*found, "  *bytes = 0;", "  return nullptr;", "}", ""])
+    found += [f'  CW_FATBIN_NAMED({at}, "{file.stem}")' for at, file in enumerate(files)]
+    source = folder / FATBINS / "images.cc"
+    source.write_text("\n".join([*found, "  *bytes = 0;", "  return nullptr;", "}", ""]))
+    return source
 
 
 def _build_wheel(out: Path) -> None:

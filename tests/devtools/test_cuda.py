@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.dev import cuda, cuda_sources
+from scripts.dev import commands, cuda, cuda_sources, nvrtc
 from scripts.dev.console import ROOT, DevError
 
 SAID = """ptxas info    : 0 bytes gmem
@@ -23,12 +23,13 @@ UNITS = cuda.Module("words", Path("cuda/kernels/words/units.cu"))
 
 
 def said(spills: int, frame: int) -> list[cuda.Resources]:
-    """What ptxas says on the first target, and of no spills on the second."""
-    first, second = cuda.TARGETS
+    """What ptxas says on the first target, and of no spills on the others."""
+    first, *others = cuda.TARGETS
     text = SAID.replace("8 bytes spill loads", "{loads} bytes spill loads")
     clean = text.format(spills=0, loads=0, frame=frame)
     spilling = text.format(spills=spills, loads=8 if spills else 0, frame=frame)
-    return [*cuda.resources(spilling, first), *cuda.resources(clean, second)]
+    found = [*cuda.resources(spilling, first)]
+    return found + [one for other in others for one in cuda.resources(clean, other)]
 
 
 def test_registers_frames_and_spills_are_read_from_what_ptxas_says() -> None:
@@ -124,3 +125,28 @@ def test_fatbins_of_modules_that_are_gone_are_removed(made: list[str]) -> None:
     cuda.build(["one"])
     assert [path.name for path in cuda.OUT.glob("*.fatbin")] == ["one.fatbin"]
     assert made == ["one"]
+
+
+def test_a_toolkit_is_that_of_the_nvcc_on_the_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path / "cuda" / "bin"))
+    with pytest.raises(DevError, match="no nvcc on the path"):
+        cuda.toolkit()
+    programs, libraries = tmp_path / "cuda" / "bin", tmp_path / "cuda" / "lib64"
+    for folder in (programs, libraries):
+        folder.mkdir(parents=True)
+    (programs / "nvcc").write_text("#!/bin/sh\n")
+    (programs / "nvcc").chmod(0o755)
+    (libraries / nvrtc.LIBRARY).write_text("")
+    with pytest.raises(DevError, match=rf"has no {nvrtc.LIBRARY} and .*its release is not that of"):
+        cuda.toolkit()
+    (libraries / nvrtc.BUILTINS).write_text("")
+    assert cuda.toolkit() == cuda.Compilers(libraries, programs)
+
+
+def test_a_toolkit_makes_modules_in_a_folder_of_the_stage(tmp_path: Path) -> None:
+    with pytest.raises(DevError, match=r"takes a folder of `dev\.py gpu-stage`, and modules"):
+        commands.cuda(["--toolkit"])
+    with pytest.raises(DevError, match=r"not made by `dev.py gpu-stage`: stage.json"):
+        commands.cuda(["--toolkit", str(tmp_path), "ntt"])
