@@ -64,6 +64,7 @@ CW_BUILTIN(pow)
 #undef CW_BUILTIN
 
 inline float __builtin_fmaf(float a, float b, float c) { return ::fmaf(a, b, c); }
+inline double __builtin_fma(double a, double b, double c) { return ::fma(a, b, c); }
 
 constexpr float __builtin_inff() { return __builtin_bit_cast(float, 0x7f800000u); }
 constexpr double __builtin_inf() { return __builtin_bit_cast(double, 0x7ff0000000000000ul); }

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from scripts.dev.console import ROOT, DevError, say
+from scripts.dev.environment import processors
 from scripts.dev.toolchain import words_of
 
 COMPILER, EMULATOR = "aarch64-linux-gnu-g++", "qemu-aarch64"
@@ -157,7 +158,7 @@ def _cross_player() -> list[str]:
 
     # Those that compile longest first, so that the last one to begin is short.
     sources.sort(key=lambda path: (path.name != "portable.cc", path.parent.name not in _LONGEST))
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(processors()) as pool:
         objects = list(pool.map(compiled, sources))
     player = _OUT / "replay-there"
     _run([COMPILER, *_FLAGS, *_INCLUDES, str(_SOURCE), *objects, "-static", "-o", str(player)])

@@ -8,7 +8,6 @@ fatbins if their `digest` is that of all sources.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -22,13 +21,14 @@ from pathlib import Path
 
 from scripts.dev import cuda_sources, locks, nvrtc
 from scripts.dev.console import ROOT, DevError, Words, call_or_fail, say
+from scripts.dev.environment import processors
 
 OUT = ROOT / "target" / "cuda"
 # One release: a newer compiler writes PTX that drivers of CUDA 13.0 refuse.
 WHEELS = locks.group("cuda")
 PTX_VERSION = ".version 9.0"
 # PTX for later GPUs, and machine code for these.
-PTX_TARGET, TARGETS = 80, (80, 90, 100, 120)
+PTX_TARGET, TARGETS = 80, (80, 90)
 # A thread's memory outside registers: it is reserved for every thread that the GPU can hold.
 FRAME_BYTES = 16896
 
@@ -164,7 +164,7 @@ def _claim(sources: str) -> None:
 def _make(compilers: Compilers, stale: Sequence[Module]) -> None:
     """Compile these modules; raise with the reasons of all that fail."""
     say(f"cuda: compiling {len(stale)} modules")
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ThreadPoolExecutor(max_workers=processors()) as pool:
         reasons = [reason for reason in pool.map(partial(_reason, compilers), stale) if reason]
     if reasons:
         raise DevError("\n".join(reasons), 1)

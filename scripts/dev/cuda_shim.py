@@ -14,6 +14,7 @@ from pathlib import Path
 
 from scripts.dev import aarch64, cuda
 from scripts.dev.console import ROOT, DevError, say
+from scripts.dev.environment import processors
 from scripts.dev.toolchain import words_of
 
 OUT = cuda.OUT / "shim"
@@ -51,7 +52,7 @@ def check() -> None:
 
 def build_library() -> None:
     """Compile every module, and the shim that runs them, into one library."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(processors()) as pool:
         objects = list(pool.map(_object, cuda.modules()))
     shim = [str(ROOT / "cuda" / "shim" / "shim.cc"), *objects, "-ldl", "-lm"]
     _run([*_compiler(), *_FLAGS, *_SHIM, "-shared", "-o", str(LIBRARY), *shim])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,25 @@ def test_registers_frames_and_spills_are_read_from_what_ptxas_says() -> None:
         cuda.Resources(90, "cw_ntt_i64_cuda", registers=58, frame=0, spills=12),
         cuda.Resources(90, "helper", registers=0, frame=96, spills=0),
     ]
+
+
+def test_builtin_functions_of_the_kernels_have_names_of_cuda() -> None:
+    """`release-check` compiles all modules; what NVRTC would not know shows here."""
+    text = (ROOT / "cuda" / "libc" / "builtins.h").read_text()
+    made = re.findall(r"CW_BUILTIN\((\w+)\)\n", text)
+    known = set(re.findall(r"__builtin_\w+", text))
+    known |= {f"__builtin_{name}{single}" for name in made for single in ("", "f")}
+    # NVRTC has the first; the others are of complex rows and of vectors, which GPUs lack.
+    known |= {"__builtin_bit_cast", "__builtin_c", "__builtin_cpow", "__builtin_shufflevector"}
+    used = {
+        name
+        for folder in ("csrc", "cuda")
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".h", ".cu", ".cuh") and not {"simd", "shim"} & set(path.parts)
+        for name in re.findall(r"__builtin_\w+", path.read_text())
+    }
+    assert len(used) > 20
+    assert used - known == set()
 
 
 def test_spills_of_tuned_kernels_and_large_frames_are_refused() -> None:

@@ -8,6 +8,7 @@
 
 use crate::Inputs;
 use crate::calls::Style;
+use crate::effort::Effort;
 use crate::generators::{generate, generate_styled};
 use crate::hold::{Failure, Held, Holding, kernels};
 use crate::inputs::inputs;
@@ -232,11 +233,11 @@ impl Run<'_, '_> {
                 }
                 let (def, op_is_slow) = (op.def, op.is_slow);
                 self.go_on(Some(def.name))?;
-                let begun = Instant::now();
+                let effort = Effort::begin();
                 let held = self.call(def, op_is_slow)?;
                 let op = &mut self.ops[index];
                 held.into_iter().for_each(|held| op.add(held));
-                op.is_slow |= begun.elapsed() > SLOW;
+                op.is_slow |= effort.exceeds(SLOW);
             }
             if round + 1 == PROBES {
                 self.reach()?;

@@ -12,6 +12,7 @@ mod calls;
 mod conform;
 mod diff;
 mod differences;
+mod effort;
 mod excerpt;
 mod generators;
 mod hold;

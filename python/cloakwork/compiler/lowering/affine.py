@@ -250,12 +250,12 @@ def _best_width(
 
     def cost(width: int) -> float:
         shifts = numbers % width
-        babies = np.unique(shifts)
-        turned = np.unique(np.stack([numbers - shifts, outputs]), axis=1)
-        kinds = int((babies != 0).sum())
+        kinds = int(np.count_nonzero(np.bincount(shifts)[1:]))
+        turned = numbers - shifts
         if not chained:
-            return baby * kinds + giant * int((turned[0] != 0).sum())
-        places = np.unique(turned[0])
+            pairs = (turned * shape[0] + outputs)[turned != 0]
+            return baby * kinds + giant * len(np.unique(pairs))
+        places = np.unique(turned)
         gaps = (np.diff(places) // width).tolist()
         last = int(places[0] != 0)
         turns = shape[0] * ((len(gaps) if jumps(gaps) else sum(gaps)) + last)
