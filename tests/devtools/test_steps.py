@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -49,7 +50,7 @@ def test_a_step_ends_as_its_process_does(
 
 def test_all_that_a_step_started_ends_at_its_limit(tmp_path: Path) -> None:
     report = Report(tmp_path, 600.0, {})
-    code = f"sleep 600 & echo $! > {tmp_path / 'child'}; wait"
+    code = f"sleep 600 & echo $! > {shlex.quote(str(tmp_path / 'child'))}; wait"
     ended = report.run(Step("hangs", ["sh", "-c", code], 5.0))
     assert ended.status == "over its limit of 5 s"
     pid = int((tmp_path / "child").read_text())
