@@ -91,24 +91,19 @@ def called(*words: str | Path, settings: str) -> subprocess.CompletedProcess[str
     )
 
 
+def checked(built: Path, out: Path, settings: str) -> subprocess.CompletedProcess[str]:
+    """A call for correctness alone, at small sizes, with time for a busy machine."""
+    part = ["--only", "correctness", "--seconds", "600", "--small"]
+    return called("--built", built, "--out", out, *part, settings=settings)
+
+
 def steps_of(folder: Path) -> dict[str, Any]:
     found = json.loads((folder / "correctness" / "report.json").read_text())
     return {step["name"]: step for step in found["steps"]}
 
 
 def test_a_device_that_computes_right_passes(built: Path, tmp_path: Path) -> None:
-    words: list[str | Path] = [
-        "--built",
-        built,
-        "--out",
-        tmp_path,
-        "--only",
-        "correctness",
-        "--seconds",
-        "600",
-        "--small",
-    ]
-    done = called(*words, settings="memory=8589934592")
+    done = checked(built, tmp_path, settings="memory=8589934592")
     found = steps_of(tmp_path)
     assert done.returncode == 0, done.stdout
     assert {step["status"] for step in found.values()} == {"passed"}
@@ -118,18 +113,7 @@ def test_a_device_that_computes_right_passes(built: Path, tmp_path: Path) -> Non
 
 
 def test_a_broken_context_fails_the_steps_that_it_breaks(built: Path, tmp_path: Path) -> None:
-    words: list[str | Path] = [
-        "--built",
-        built,
-        "--out",
-        tmp_path,
-        "--only",
-        "correctness",
-        "--seconds",
-        "600",
-        "--small",
-    ]
-    done = called(*words, settings="break=3:700")
+    done = checked(built, tmp_path, settings="break=3:700")
     found = steps_of(tmp_path)
     assert done.returncode == 1
     assert found["context"]["status"] == "passed"
@@ -140,8 +124,7 @@ def test_a_broken_context_fails_the_steps_that_it_breaks(built: Path, tmp_path: 
 
 
 def test_without_a_gpu_it_says_so_and_stops(built: Path, tmp_path: Path) -> None:
-    words: list[str | Path] = ["--built", built, "--out", tmp_path, "--only", "correctness"]
-    assert called(*words, settings="devices=0").returncode == 1
+    assert checked(built, tmp_path, settings="devices=0").returncode == 1
     found = steps_of(tmp_path)
     assert list(found) == ["facts", "context"]
     assert found["context"]["result"] == {"wrong": "error 100 of the driver"}
