@@ -47,13 +47,19 @@ class Played:
 
 
 def check(report: Report, built: Path, modules: Iterable[str]) -> None:
-    """A step a module, several at once."""
+    """A step a module, several at once; then one that names the rows that none of them has."""
     expected = aarch64.digests((built / DIGESTS).read_text())
     with ThreadPoolExecutor(_PROCESSES) as pool:
-        list(pool.map(lambda module: _check(report, built, module, expected), modules))
+        seen = set().union(
+            *pool.map(lambda module: _check(report, built, module, expected), modules)
+        )
+    missing = sorted(expected.keys() - {symbol.removesuffix(_THERE) + _HERE for symbol in seen})
+    status = f"failed: {len(missing)} rows" if missing else PASSED
+    report.add(Ended("rows that no module has", status, result={"missing": missing}))
 
 
-def _check(report: Report, built: Path, module: str, expected: Mapping[str, list[str]]) -> None:
+def _check(report: Report, built: Path, module: str, expected: Mapping[str, list[str]]) -> set[str]:
+    """Play a module's rows and enter its step; return the rows that were seen."""
     ended, played, lost = _play(report, built, module)
     differing = sorted(
         symbol
@@ -66,6 +72,7 @@ def _check(report: Report, built: Path, module: str, expected: Mapping[str, list
     if ended.status == PASSED and (exact or far or lost):
         ended.status = f"failed: {len(exact) + len(far) + len(lost)} rows"
     report.add(ended)
+    return played.keys() | lost.keys()
 
 
 def _play(

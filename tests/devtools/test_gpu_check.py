@@ -49,8 +49,11 @@ for row, what in ROWS[sys.argv[2]]:
 PORTABLE = """#!/bin/sh
 echo exp_f64_portable 1 0x1.0p+0
 """
-DIGESTS = """add_i64_portable 1 11
-mul_i64_portable 1 22
+# Of the module that is right, and of all.
+ONE = "add_i64_portable 1 11\n"
+DIGESTS = (
+    ONE
+    + """mul_i64_portable 1 22
 neg_i64_portable 1 33
 a_i64_portable 1 1
 b_i64_portable 1 2
@@ -61,6 +64,7 @@ f_i64_portable 1 6
 g_i64_portable 1 7
 exp_f64_portable 1 88
 """
+)
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +82,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }.items():
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
-    (folder / gpu_rows.DIGESTS).write_text(DIGESTS)
+    (folder / gpu_rows.DIGESTS).write_text(ONE)
     facts = {"commit": "0123456789ab", "modules": ["good"], "ops": ["add", "sum"], "programs": []}
     (folder / gpu_stage.FACTS).write_text(json.dumps(facts))
     return folder
@@ -145,10 +149,21 @@ def test_folders_and_words_that_are_wrong_are_refused(built: Path, tmp_path: Pat
         assert said in done.stderr
 
 
-def test_a_row_that_fails_loses_only_itself(built: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def every_row(built: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same folder with the digests of all rows."""
+    monkeypatch.setattr(gpu_rows, "DIGESTS", "every-row.txt")
+    (built / gpu_rows.DIGESTS).write_text(DIGESTS)
+    return built
+
+
+def test_a_row_that_fails_loses_only_itself(every_row: Path, tmp_path: Path) -> None:
     report = Report(tmp_path, 600.0, os.environ)
     modules = ["good", "wrong", "faulty", "crashes", "near", "none"]
-    gpu_rows.check(report, built, modules)
+    gpu_rows.check(report, every_row, modules)
+    missing = report.ended.pop()
+    assert missing.status == "failed: 2 rows", "a row that nobody played is not passed over"
+    assert missing.result == {"missing": ["d_i64_portable", "e_i64_portable"]}
     found = {one.name.removeprefix("rows of "): one for one in report.ended}
     assert set(found) == set(modules)
     status = {name: one.status for name, one in found.items()}
@@ -163,12 +178,12 @@ def test_a_row_that_fails_loses_only_itself(built: Path, tmp_path: Path) -> None
 
 
 def test_a_row_that_hangs_loses_only_itself(
-    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    every_row: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gpu_rows, "_SECONDS", 10.0)
     report = Report(tmp_path, 600.0, os.environ)
-    gpu_rows.check(report, built, ["hangs"])
-    (found,) = report.ended
+    gpu_rows.check(report, every_row, ["hangs"])
+    found, _ = report.ended
     assert found.result["lost"] == {"d_i64_cuda": "over its limit of 10 s"}
     assert found.result["rows"] == 1
 
@@ -176,7 +191,7 @@ def test_a_row_that_hangs_loses_only_itself(
 def test_rows_without_time_are_not_said_to_pass(built: Path, tmp_path: Path) -> None:
     report = Report(tmp_path, 0.0, os.environ)
     gpu_rows.check(report, built, ["good"])
-    assert [one.status for one in report.ended] == ["not begun: no time left"]
+    assert [one.status for one in report.ended] == ["not begun: no time left", "failed: 1 rows"]
 
 
 @pytest.mark.parametrize("name", ["one_add", "blocks", "transfers", "checks", "budget"])
