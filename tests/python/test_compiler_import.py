@@ -289,6 +289,24 @@ def test_files_that_are_no_models_are_refused(tmp_path: Path) -> None:
         from_model(3)
 
 
+@pytest.mark.parametrize(
+    ("before", "field"),
+    [
+        (b"the Neg", "NodeProto.name"),
+        (b"v0", "NodeProto.output"),
+        (b"small", "GraphProto.name"),
+        (b"batch", "Dimension.dim_param"),
+        (b"ai.onnx.ml", "OperatorSetIdProto.domain"),
+    ],
+)
+def test_texts_that_are_not_utf_8_are_refused(before: bytes, field: str) -> None:
+    model = model_of([node("Neg", "x", "v0"), node("Neg", "v0")], (3,))
+    damaged = model.SerializeToString().replace(before, b"\xff" * len(before))
+    words = rf"{field}: expected a text in UTF-8, found b'.*\\xff"
+    with pytest.raises(ModelError, match=words):
+        from_model(damaged)
+
+
 def test_changed_bytes_give_a_graph_or_an_error() -> None:
     model, _ = random_chain(3)
     good = bytearray(model.SerializeToString())

@@ -37,6 +37,7 @@ def read_model(given: str | Path | bytes | Any) -> tuple[Any, str]:
         model, name = given, given.graph.name or "model"
     else:
         model, name = _parsed(onnx, given)
+    _check_texts(model, name)
     _check_versions(model, name)
     for tensor in model.graph.initializer:
         array_of(tensor, name)
@@ -58,6 +59,19 @@ def _parsed(onnx: Any, given: str | Path | bytes) -> tuple[Any, str]:
     if not model.graph.node:
         raise ModelError(f"{name}: expected an ONNX model with nodes, found none")
     return model, name
+
+
+def _check_texts(message: Any, place: str) -> None:
+    """Refuse texts that are not UTF-8, which protobuf hands out as bytes."""
+    for field, value in message.ListFields():
+        where = f"{place}: {message.DESCRIPTOR.name}.{field.name}"
+        if field.type == field.TYPE_STRING:
+            for text in [value] if isinstance(value, str | bytes) else value:
+                if isinstance(text, bytes):
+                    raise ModelError(f"{where}: expected a text in UTF-8, found {text[:40]!r}")
+        elif field.type == field.TYPE_MESSAGE:
+            for part in [value] if hasattr(value, "ListFields") else value:
+                _check_texts(part, place)
 
 
 def _check_versions(model: Any, name: str) -> None:
