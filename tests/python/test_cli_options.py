@@ -563,6 +563,7 @@ _COMMAND = "import sys; from cloakwork.cli import main; sys.exit(main(sys.argv[1
 _LIMITED = """
 import resource, sys
 from cloakwork.cli import main
+sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 sys.exit(main(sys.argv[1:]))
 """

@@ -2,6 +2,7 @@
 
 import json
 import resource
+import sys
 import tracemalloc
 from dataclasses import asdict, replace
 from hashlib import blake2b
@@ -380,11 +381,12 @@ def test_residues_must_lie_below_their_moduli(saved: Path) -> None:
         load(saved)
 
 
-def test_nothing_half_written_is_left(tmp_path: Path) -> None:
+def test_nothing_half_written_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     x = KEYS.encrypt(A)
     x.save(tmp_path / "x")
     before = (tmp_path / "x").read_bytes()
 
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:

@@ -117,6 +117,7 @@ import cloakwork as cw
 transcript = cw.heal.load({str(path)!r})
 _, peak = transcript.memory(threads=1)
 limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+sys.dont_write_bytecode = True
 resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
 try:
     transcript.run(threads=1, memory_budget=peak // 2, spill_dir={str(tmp_path)!r})
