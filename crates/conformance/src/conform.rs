@@ -37,6 +37,8 @@ const STYLES: usize = 4;
 const PROBES: usize = 3;
 /// An op of which a case takes longer is tried with small tensors from then on.
 const SLOW: Duration = Duration::from_millis(500);
+/// An op that takes longer to time with a few elements is not timed with a thousand times as many.
+const SLOW_SMALL: Duration = Duration::from_millis(50);
 /// Searches for a call of an op in each round.
 const ATTEMPTS: u64 = 8;
 /// Random programs in a round.
@@ -481,8 +483,13 @@ impl Run<'_, '_> {
                     ..Style::default()
                 };
                 let sides = (&self.trying.device, &self.trying.host);
+                let effort = Effort::begin();
                 let measured = speed::measured(def, style, sides, self.trying.seed)?;
                 self.ops[index].speeds.extend(measured);
+                // Points of curves, for one, take minutes to make for a large call.
+                if effort.exceeds(SLOW_SMALL) {
+                    break;
+                }
             }
         }
         Ok(())
