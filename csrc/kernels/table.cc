@@ -166,6 +166,7 @@ constexpr uint64_t kDeviceLayout[] = {
     offsetof(cw_device_functions, check),
     offsetof(cw_device_functions, failed_check),
     (uint64_t)(int64_t)CW_DEVICE_WRONG_CONTENTS,
+    (uint64_t)(int64_t)CW_DEVICE_LOST,
     sizeof(cw_failed_check),
     offsetof(cw_failed_check, check),
     offsetof(cw_failed_check, status),

@@ -287,7 +287,7 @@ class ContentsError(RunError):
 
 
 class DeviceLostError(RunError):
-    """The process of a device's driver ended, or was ended, while it was needed.
+    """A device does nothing more: its driver's process ended or was ended, or its context broke.
 
     `reason` says how, and in which call; `step` is the program's step that the call was for, or
     None, and `place` names it with its op.

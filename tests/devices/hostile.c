@@ -58,6 +58,19 @@ static int ordered(const char* where, char how[32]) {
   return read == 2 && strcmp(name, where) == 0;
 }
 
+// What an asynchronous device does: a launch goes wrong after it has returned. How, `finish` shows.
+static enum { WELL, BROKEN, CRASHING, HANGING } later = WELL;
+
+// `add breaks` is an order to launches of the row alone; `breaks_once` one that is then withdrawn.
+static void launched(uint32_t row) {
+  char how[32];
+  if (row != 0 || !ordered("add", how)) return;
+  if (strncmp(how, "breaks", 6) == 0) later = BROKEN;
+  if (strcmp(how, "crashes") == 0) later = CRASHING;
+  if (strcmp(how, "hangs") == 0) later = HANGING;
+  if (strcmp(how, "breaks_once") == 0) remove(getenv("HOSTILE_ORDERS"));
+}
+
 static void at(const char* where) {
   char how[32];
   if (ordered(where, how)) obey(how);
@@ -131,15 +144,27 @@ ORDERED(upload, (cw_queue * queue, void* to, const void* from, uint64_t bytes), 
         bytes)
 ORDERED(download, (cw_queue * queue, void* to, const void* from, uint64_t bytes), queue, to, from,
         bytes)
-ORDERED(launch,
-        (cw_queue * queue, uint32_t row, const cw_launch* launch, uint32_t params, uint64_t units),
-        queue, row, launch, params, units)
+static int32_t own_launch(cw_queue* queue, uint32_t row, const cw_launch* launch, uint32_t params,
+                          uint64_t units) {
+  at("launch");
+  launched(row);
+  return cw_simple_launch(queue, row, launch, params, units);
+}
 ORDERED(prepare,
         (cw_queue * queue, uint32_t row, const cw_launch* launch, uint32_t params, void* prepared),
         queue, row, launch, params, prepared)
 ORDERED(record, (cw_queue * queue, uint64_t* event), queue, event)
 ORDERED(wait, (cw_queue * queue, uint64_t event), queue, event)
-ORDERED(finish, (cw_queue * queue, uint64_t event), queue, event)
+static int32_t own_finish(cw_queue* queue, uint64_t event) {
+  at("finish");
+  if (later == CRASHING) obey("segv");
+  if (later == HANGING) obey("hang");
+  return later == BROKEN ? CW_DEVICE_LOST : cw_simple_finish(queue, event);
+}
+static void own_reason(cw_device* device, char* text, uint64_t bytes) {
+  if (later != BROKEN) return cw_simple_reason(device, text, bytes);
+  snprintf(text, bytes, "the context is broken");
+}
 
 static void own_release(cw_device* device, void* where) {
   at("release");
@@ -189,7 +214,7 @@ static const cw_kernel_row* own_kernels(uint64_t* count) {
 CW_SIMPLE_EXPORT const cw_driver* cw_driver_table(void);
 CW_SIMPLE_EXPORT const cw_driver* cw_driver_table(void) {
   static const cw_device_functions functions = {
-      own_open,     own_close,      cw_simple_reason, own_allocate, own_release,
+      own_open,     own_close,      own_reason, own_allocate, own_release,
       own_open_queue, own_close_queue, own_upload,       own_download, own_launch,
       own_prepare,  own_record,     own_wait,         own_finish,   cw_simple_check,
       cw_simple_failed_check};

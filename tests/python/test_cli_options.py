@@ -151,10 +151,10 @@ FILES: dict[tuple[str, str], Row] = {
         lambda s: "host" not in s.facts["report"]["coverage"]["runs"],
     ),
     ("run", "--isolate"): Row(
-        "--isolate", lambda s: s.status == 2 and "only a library can run in a process" in s.err
+        "--isolate", lambda s: s.status == 2 and "run in no process of their own" in s.err
     ),
     ("run", "--timeout"): Row(
-        "--timeout 5", lambda s: s.status == 2 and "only a library can run in a process" in s.err
+        "--timeout 5", lambda s: s.status == 2 and "run in no process of their own" in s.err
     ),
     ("run", "--threads"): Row(
         "--threads 2 --json", lambda s: ran("threads", 2)(s) and s.facts["report"]["threads"] == 2

@@ -153,6 +153,54 @@ def test_a_call_that_does_not_return_ends_after_the_timeout(order: Order, where:
     run(subject)
 
 
+LATER = {
+    "breaks": "the context is broken, in `launch` of add_hostile",
+    "crashes": r"its process was killed by SIGSEGV \(signal 11\) in `finish` of add_hostile",
+    "hangs": f"`finish` of add_hostile did not return within {TIMEOUT_S} s",
+}
+
+
+@pytest.mark.parametrize("how", LATER)
+def test_a_launch_that_goes_wrong_after_it_returned_is_named(order: Order, how: str) -> None:
+    subject = program()
+    run(subject)
+    order(f"add {how}")
+    for _ in range(2):
+        with pytest.raises(DeviceLostError, match=LATER[how]) as lost:
+            subject.run(A, device="hostile:0")
+        assert re.match(r"step \d+: add: hostile:0: ", str(lost.value))
+    order("")
+    run(subject)
+
+
+def test_a_fault_that_does_not_come_again_is_told_as_such(order: Order) -> None:
+    subject = program()
+    run(subject)
+    order("add breaks_once")
+    words = "hostile:0: the context is broken; with a wait after each launch, the same run ended"
+    with pytest.raises(DeviceLostError, match=words):
+        subject.run(A, device="hostile:0")
+    run(subject)
+
+
+def test_a_device_that_is_lost_in_this_process_says_what_to_do(
+    library: Path, tmp_path: Path
+) -> None:
+    orders = tmp_path / "orders"
+    orders.write_text("add breaks")
+    cw.trace(lambda x: x + x, A).save(tmp_path / "p.cwk")
+    np.save(tmp_path / "x.npy", A)
+    done = subprocess.run(
+        [CLOAKWORK, "run", str(tmp_path / "p.cwk"), "--device", str(library),
+         "--input", f"x={tmp_path}/x.npy"],
+        capture_output=True, text=True, check=False,
+        env={**os.environ, "HOSTILE_ORDERS": str(orders)},
+    )  # fmt: skip
+    assert done.returncode == 2
+    told = "hostile:0: the context is broken; it does nothing more for this process: start another"
+    assert told in " ".join(done.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("how", "words"),
     [
@@ -363,7 +411,6 @@ def test_a_crash_while_a_device_is_held_to_references_is_a_finding(
     library: Path, tmp_path: Path, command: str
 ) -> None:
     orders = tmp_path / "orders"
-    orders.write_text("launch segv")
     program().save(tmp_path / "p.cwk")
     np.save(tmp_path / "x.npy", A)
     name = program().inputs[0]
@@ -379,9 +426,14 @@ def test_a_crash_while_a_device_is_held_to_references_is_a_finding(
     }
     line = [CLOAKWORK, command, *lines[command], "--isolate", "--timeout", "60"]
     environment = {**os.environ, "HOSTILE_ORDERS": str(orders)}
-    found = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
-    assert found.returncode == 1, found.stderr
-    assert "was killed by SIGSEGV (signal 11) in `launch`" in " ".join(found.stdout.split())
+    for how, words in (
+        ("launch segv", "was killed by SIGSEGV (signal 11) in `launch`"),
+        ("add breaks", "the context is broken, in `launch` of add_hostile"),
+    ):
+        orders.write_text(how)
+        found = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
+        assert found.returncode == 1, found.stderr
+        assert words in " ".join(found.stdout.split())
     orders.write_text("")
     found = subprocess.run(line, capture_output=True, text=True, check=False, env=environment)
     assert found.returncode == 0, found.stdout + found.stderr

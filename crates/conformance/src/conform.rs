@@ -13,7 +13,7 @@ use crate::generators::{generate, generate_styled};
 use crate::hold::{Failure, Held, Holding, kernels};
 use crate::inputs::inputs;
 use crate::rows::Rows;
-use crate::shrink::shrunk;
+use crate::shrink;
 use crate::side::{Refused, Side};
 use crate::sizes::Sizes;
 use crate::source::Source;
@@ -418,7 +418,11 @@ impl Run<'_, '_> {
             found = failure.or(found.take());
             is_wrong
         };
-        let program = shrunk(program, &mut fails);
+        let attempts = match smallest.difference.is_lost {
+            true => shrink::ATTEMPTS_OF_PROCESSES,
+            false => shrink::ATTEMPTS,
+        };
+        let program = shrink::shrunk(program, attempts, &mut fails);
         let Some(found) = found else {
             return Ok(smallest);
         };

@@ -97,6 +97,8 @@ pub struct Difference {
     pub unequal: Option<Unequal>,
     /// The error of the device, if its run failed.
     pub failed: Option<String>,
+    /// Whether the device was lost by it.
+    pub is_lost: bool,
     /// What it takes to see it.
     pub shows: Shows,
     /// In how many runs it was seen.
@@ -173,6 +175,7 @@ struct Sight {
     seen: Option<Seen>,
     unequal: Option<Unequal>,
     failed: Option<String>,
+    is_lost: bool,
 }
 
 /// An excerpt and the reference's results of it.
@@ -182,6 +185,15 @@ struct Known {
 }
 
 impl Sight {
+    fn of_error(error: &Refused) -> Self {
+        Self {
+            seen: None,
+            unequal: None,
+            failed: Some(error.to_string()),
+            is_lost: error.is_lost(),
+        }
+    }
+
     fn may_be_rounding(&self) -> bool {
         self.unequal
             .as_ref()
@@ -300,24 +312,34 @@ impl Search<'_> {
     /// Runs an excerpt on the device, several times by one executor.
     fn trial(&mut self, known: &Known, runs: u32) -> Result<Trial, Refused> {
         let side = &self.comparing.device;
-        let mut executor = side.executor(&known.excerpt.verified)?;
         let mut trial = Trial {
             wrong: 0,
-            runs,
+            runs: 0,
             first: None,
         };
-        for _ in 0..runs {
-            let sight = match side.run(&mut executor, &Inputs::new(), self.go_on) {
+        let mut executor = None;
+        while trial.runs < runs {
+            trial.runs += 1;
+            let own = match executor.take() {
+                Some(own) => Ok(own),
+                None => side.executor(&known.excerpt.verified),
+            };
+            let got = own.and_then(|mut own| {
+                let got = side.run(&mut own, &Inputs::new(), self.go_on)?;
+                executor = Some(own);
+                Ok(got)
+            });
+            let sight = match got {
                 Ok(got) => sight(known, &got),
-                Err(error) if error.is_of_device() => Some(Sight {
-                    seen: None,
-                    unequal: None,
-                    failed: Some(error.to_string()),
-                }),
+                Err(error) if error.is_of_device() => Some(Sight::of_error(&error)),
                 Err(error) => return Err(error),
             };
             trial.wrong += u32::from(sight.is_some());
             trial.first = trial.first.or(sight);
+            // Another run costs a process, and says no more.
+            if trial.first.as_ref().is_some_and(|sight| sight.is_lost) {
+                break;
+            }
         }
         Ok(trial)
     }
@@ -422,6 +444,7 @@ impl Search<'_> {
                 place => place,
             },
             unequal: sight.as_ref().and_then(|sight| sight.unequal.clone()),
+            is_lost: sight.as_ref().is_some_and(|sight| sight.is_lost),
             failed: sight.and_then(|sight| sight.failed),
             shows: match shows {
                 Shows::Together { first, last } => Shows::Together {
@@ -506,6 +529,7 @@ impl Whole {
             place: Place::Result,
             unequal: Some(unequal),
             failed: None,
+            is_lost: false,
             shows: Shows::Together {
                 first: 0,
                 last: self.number(self.len().saturating_sub(1)),
@@ -542,6 +566,7 @@ fn sight(known: &Known, got: &[HostTensor]) -> Option<Sight> {
             seen: Some(seen),
             unequal: Some(unequal),
             failed: None,
+            is_lost: false,
         })
         .next()
 }
@@ -560,7 +585,7 @@ fn with_expected(known: &Known) -> Program {
 }
 
 /// The op that a step calls.
-fn op_name(program: &Program, step: u32) -> String {
+pub fn op_name(program: &Program, step: u32) -> String {
     match program.steps.get(step as usize) {
         Some(Step::Op(op)) => program.text_name(op.name).to_owned(),
         _ => String::new(),

@@ -1,12 +1,12 @@
 //! Holds one program on a device to the references of its ops and to a right device.
 
 use crate::Inputs;
-use crate::diff::{Comparing, Difference, Place, Shows, diff};
+use crate::diff::{Comparing, Difference, Place, Shows, diff, op_name};
 use crate::differences::{Unequal, unequal};
 use crate::excerpt::{Contents, Reading, Whole};
 use crate::side::{GoOn, Refused, Side};
 use cloakwork_devices::Capabilities;
-use cloakwork_ir::{HostTensor, Program};
+use cloakwork_ir::{HostTensor, Program, Step};
 use cloakwork_plan::{Plan, Work};
 use cloakwork_run::{Against, RunError, WrongOp, bisect};
 use cloakwork_verify::Verified;
@@ -126,9 +126,22 @@ impl Holding<'_> {
             });
             return Ok(held);
         }
-        self.by_references(verified, inputs, &mut held, go_on)?;
-        if self.at_once && held.failure.is_none() {
-            self.at_once(verified, inputs, &mut held, go_on)?;
+        let mut held_to = self.by_references(verified, inputs, &mut held, go_on);
+        let mut against = Reference::OfOp;
+        if self.at_once && held_to.is_ok() && held.failure.is_none() {
+            held_to = self.at_once(verified, inputs, &mut held, go_on);
+            against = Reference::OneRun;
+        }
+        match held_to {
+            Err(error) if error.is_of_device() => {
+                let kernels = held.kernels.keys().map(|symbol| (*symbol).to_owned());
+                let program = Program::clone(verified.program());
+                held.failure = Some(Failure {
+                    difference: of_error(&error, kernels.collect(), program),
+                    against,
+                });
+            }
+            other => other?,
         }
         Ok(held)
     }
@@ -214,6 +227,29 @@ fn is_rounding(wrong: &WrongOp) -> bool {
     wrong.against == Against::PortableKernel && wrong.dtype.component().is_real_float()
 }
 
+/// A run that failed though others of the same program did not.
+fn of_error(error: &Refused, kernels: Vec<String>, program: Program) -> Difference {
+    let mut steps = program.steps.iter();
+    let last = steps.rposition(|step| matches!(step, Step::Op(_)));
+    let last = last.map_or(0, |step| step as u32);
+    Difference {
+        step: last,
+        op: op_name(&program, last),
+        part: None,
+        kernels,
+        segment: None,
+        name: String::new(),
+        place: Place::Result,
+        unequal: None,
+        failed: Some(error.to_string()),
+        is_lost: error.is_lost(),
+        shows: Shows::Together { first: 0, last },
+        wrong_runs: 1,
+        runs: 1,
+        program,
+    }
+}
+
 fn of_wrong_op(wrong: WrongOp, kernels: Vec<String>, program: Program) -> Difference {
     Difference {
         step: wrong.step,
@@ -232,6 +268,7 @@ fn of_wrong_op(wrong: WrongOp, kernels: Vec<String>, program: Program) -> Differ
             may_be_rounding: false,
         }),
         failed: None,
+        is_lost: false,
         shows: Shows::Alone,
         wrong_runs: 1,
         runs: 1,

@@ -12,7 +12,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Attempts at most.
-const ATTEMPTS: usize = 120;
+pub const ATTEMPTS: usize = 120;
+/// Where each costs the process of a driver.
+pub const ATTEMPTS_OF_PROCESSES: usize = 12;
 
 /// A call with its operands as data.
 #[derive(Clone)]
@@ -34,14 +36,17 @@ enum CaseArg {
 
 /// A program of one call, as small as it can be made while it fails; the program itself if nothing
 /// smaller does.
-pub fn shrunk(program: Program, fails: &mut dyn FnMut(&Arc<Verified>) -> bool) -> Program {
+pub fn shrunk(
+    program: Program,
+    mut attempts: usize,
+    fails: &mut dyn FnMut(&Arc<Verified>) -> bool,
+) -> Program {
     let Some(verified) = meaning(&program) else {
         return program;
     };
     let Some(case) = Case::of(&verified) else {
         return program;
     };
-    let mut attempts = ATTEMPTS;
     let mut try_case = |case: &Case| {
         attempts = attempts.saturating_sub(1);
         let verified = (attempts > 0).then(|| meaning(&case.program())).flatten();

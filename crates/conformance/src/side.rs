@@ -41,6 +41,15 @@ pub enum Refused {
 }
 
 impl Refused {
+    /// Whether the device was lost: each run after it begins with another process.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        matches!(
+            self,
+            Self::Run(RunError::DeviceLost { .. } | RunError::Device(DeviceError::Lost { .. }))
+        )
+    }
+
     /// Whether the device is to blame, or contents that only it has.
     #[must_use]
     pub fn is_of_device(&self) -> bool {

@@ -9,6 +9,9 @@ pub const ABI: u32 = 5;
 /// `CW_DEVICE_WRONG_CONTENTS`: the result of `finish` for a queue that failed at a check.
 pub const WRONG_CONTENTS: i32 = -1;
 
+/// `CW_DEVICE_LOST`: the device does nothing more for this process.
+pub const DEVICE_LOST: i32 = -2;
+
 /// `cw_device_costs`: what a device costs, as far as its maker knows.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -343,6 +346,7 @@ mod tests {
             offset_of!(RawFunctions, check),
             offset_of!(RawFunctions, failed_check),
             WRONG_CONTENTS as usize,
+            DEVICE_LOST as usize,
             size_of::<FailedCheck>(),
             offset_of!(FailedCheck, check),
             offset_of!(FailedCheck, status),

@@ -32,7 +32,8 @@ pub enum DeviceError {
         /// The driver's words.
         reason: String,
     },
-    /// The process of a driver ended, or was ended: its device does nothing any more.
+    /// The device does nothing any more: the process of its driver ended or was ended, or it is
+    /// lost for this process.
     #[error("{device}: {reason}")]
     Lost {
         /// The device.
@@ -41,6 +42,8 @@ pub enum DeviceError {
         reason: String,
         /// The step of the plan that the call was for.
         step: Option<u32>,
+        /// Whether nobody knows which work of the device it was: [`isolate::carefully`].
+        is_vague: bool,
     },
     /// A check in a queue found contents wrong.
     #[error("{device}: check {} found wrong contents, status {}", failed.check, failed.status)]
@@ -340,6 +343,7 @@ impl Driver {
                     device: self.device_name(index),
                     reason,
                     step: None,
+                    is_vague: false,
                 },
                 false => refused(reason),
             })

@@ -1,10 +1,14 @@
 //! What is open of a driver: devices, memory, queues.
 
-use crate::abi::{FailedCheck, Opaque, RawFunctions, WRONG_CONTENTS};
+use crate::abi::{DEVICE_LOST, FailedCheck, Opaque, RawFunctions, WRONG_CONTENTS};
 use crate::{DeviceError, Driver, Segment, isolate};
 use cloakwork_kernels::{KernelRow, RawLaunch};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
+
+/// What comes of a device that is lost for this process.
+const LOST_HERE: &str = "it does nothing more for this process: start another one, with \
+    `--isolate` (`isolate=True`) to have the kernel and the step named";
 
 /// An open device.
 #[derive(Debug)]
@@ -57,11 +61,16 @@ impl OpenDevice {
         self.generation == cloakwork_process::generation()
     }
 
-    /// Whether this process opened it, and its driver's process, if that is another, lives.
+    /// Whether this process opened it, and its driver's process, if that is another, lives and
+    /// works as it should now.
     #[must_use]
     pub fn serves(&self) -> bool {
         // SAFETY: the functions opened it.
-        self.is_here() && unsafe { isolate::lost(self.functions, self.raw) }.is_none()
+        self.is_here()
+            && unsafe {
+                isolate::lost(self.functions, self.raw).is_none()
+                    && isolate::is_as_wanted(self.functions, self.raw)
+            }
     }
 
     pub(crate) fn checked(&self, code: i32, action: &'static str) -> Result<(), DeviceError> {
@@ -74,10 +83,19 @@ impl OpenDevice {
                 device: self.driver.device_name(self.index),
                 reason: lost.words,
                 step: lost.step,
+                is_vague: lost.is_vague,
             });
         }
         // SAFETY: the device is open.
         let words = unsafe { words_of(self.functions, self.raw, code) };
+        if code == DEVICE_LOST {
+            return Err(DeviceError::Lost {
+                device: self.driver.device_name(self.index),
+                reason: format!("{words}; {LOST_HERE}"),
+                step: None,
+                is_vague: false,
+            });
+        }
         Err(self.driver.device_error(self.index, action, words))
     }
 

@@ -82,8 +82,9 @@ pub fn load_driver(file: PathBuf) -> PyResult<&'static str> {
         .map_err(|error| refused(&error))
 }
 
-/// Load the driver of a shared library in a process of its own; returns its name. A call that takes
-/// more seconds than the limit ends the process. `program` is the command line of the process.
+/// Load a driver in a process of its own: that of a shared library, or of GPUs where the file is
+/// `cuda:<index>`. Returns its name. A call that takes more seconds than the limit ends the
+/// process. `program` is the command line of the process.
 #[pyfunction]
 pub fn load_isolated(
     py: Python<'_>,
@@ -98,9 +99,19 @@ pub fn load_isolated(
     };
     isolate::set_program(program);
     let limit = limit.map(Duration::from_secs_f64);
+    if let Some(index) = gpu_of(&file) {
+        let name = py.detach(|| isolate::cuda(index, limit));
+        let refused = |error| refused_gpu(&file.to_string_lossy(), &reason_of(error));
+        return name.map(DriverName::as_str).map_err(refused);
+    }
     let name = py.detach(|| isolate::load(&file, limit));
     name.map(DriverName::as_str)
         .map_err(|error| refused(&error))
+}
+
+/// The number of a GPU that is named as a device is.
+fn gpu_of(file: &Path) -> Option<u32> {
+    file.to_str()?.strip_prefix("cuda:")?.parse().ok()
 }
 
 /// What the process of a driver does: it serves its parent, whose process number is given, and

@@ -55,6 +55,10 @@ typedef struct cw_device_costs {
 // `finish` returns this number for a queue that failed because contents are wrong. Drivers use it
 // for no other error.
 #define CW_DEVICE_WRONG_CONTENTS (-1)
+// Any function may return this number: the device is lost for this process, so that all later calls
+// fail, as after an illegal address on a GPU. Where the driver has a process of its own, another
+// one takes its place. Drivers use it for no other error.
+#define CW_DEVICE_LOST (-2)
 
 // The check at which a queue failed.
 typedef struct cw_failed_check {

@@ -19,6 +19,7 @@ from cloakwork.device.comparison import Comparison
 from cloakwork.device.comparison import diff as compare
 from cloakwork.device.conformance import Failure, OpResult, Report, Speed
 from cloakwork.device.conformance import conform as hold
+from cloakwork.device.drivers import is_gpu
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -65,7 +66,8 @@ def conform(  # noqa: PLR0913, PLR0917 (one parameter an option)
     with in_words(context.obj):
         files.claim([junit], [])
         names = [name for given in ops or [] for name in given.split(",")]
-        name = placed(device, isolate, timeout)
+        # A kernel that breaks the context of a GPU then breaks one of many processes.
+        name = placed(device, isolate or is_gpu(device), timeout)
         with Bar("conform") as bar:
             report = hold(
                 name, seed=seed, ops=names, quick=quick, seconds=seconds,

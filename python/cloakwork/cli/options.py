@@ -48,7 +48,8 @@ Isolate = Annotated[
     bool,
     typer.Option(
         "--isolate",
-        help="Run the device's library in a process of its own: its crash is an error of the run.",
+        help="Run the device's driver in a process of its own: its crash is an error of the run, "
+        "which names the kernel.",
     ),
 ]
 ScheduleSeed = Annotated[
@@ -61,7 +62,7 @@ ScheduleSeed = Annotated[
 Timeout = Annotated[
     float | None,
     typer.Option(
-        help="The longest time in seconds that one call of the device's library may take; isolates."
+        help="The longest time in seconds that one call of the device's driver may take; isolates."
     ),
 ]
 

@@ -196,7 +196,9 @@ def conform(
     edge values, odd strides, tensors without elements, results that are operands, and sizes around
     those of vectors; each runs several times, also as a segment, and all tensors of the program are
     compared, so that a write beside a result is seen.  Random programs of many steps follow, also
-    in two executors at once.  A wrong call is made as small as it can be.
+    in two executors at once.  A wrong call is made as small as it can be.  A device that is lost by
+    a call is taken again where its driver is isolated (`load_driver`), which `cloakwork conform`
+    does for GPUs; else all later calls fail.
 
     >>> from cloakwork.device import conform
     >>> report = conform("sim:0", seed=1, ops=["modmul", "sort"], quick=True)

@@ -47,10 +47,13 @@ def load_driver(
 ) -> Driver:
     """Load the driver of a shared library.
 
-    file     a library that exports `cw_driver_table` (csrc/include/cloakwork/device.h)
-    isolate  run it in a process of its own: where it crashes, exits or overwrites its memory, the
-             run that needed it raises DeviceLostError, which names the call; the next run starts
-             another process.  Without it, the library runs in this process.
+    file     a library that exports `cw_driver_table` (csrc/include/cloakwork/device.h); with
+             `isolate` also "cuda:0", the engine's own driver of GPUs
+    isolate  run it in a process of its own: where it crashes, exits or overwrites its memory, or
+             loses its device, as by an illegal address on a GPU, the run that needed it raises
+             DeviceLostError, which names the call and the kernel; the next run starts another
+             process.  Where only the work before was to blame, the run is done once more first,
+             with a wait after each launch.  Without it, the library runs in this process.
     timeout  the longest time in seconds that one call of the library may take; then its process is
              ended and the run raises DeviceLostError.  Needs `isolate`: calls in this process
              cannot be stopped.
@@ -74,7 +77,8 @@ def load_driver(
             raise ParamError("timeout", timeout, "None without isolate, which can stop a driver")
     path = os.fspath(file)
     name = _core.load_isolated(path, timeout, _program()) if isolate else _core.load_driver(path)
-    custom.load_ops_of(path, _own_ops(path, timeout) if isolate else _core.driver_ops(path))
+    if not (isolate and is_gpu(path)):
+        custom.load_ops_of(path, _own_ops(path, timeout) if isolate else _core.driver_ops(path))
     return next(driver for driver in _loaded() if driver.name == name)
 
 
@@ -181,6 +185,9 @@ def isolated(device: str, timeout: float | None) -> str:
     if timeout is not None:
         checked_timeout(timeout)
     file, index = _split(device)
+    if is_gpu(device):
+        load_driver(device, isolate=True, timeout=timeout)
+        return device
     if _is_file(file) and not _of_class(file):
         return f"{load_driver(file, isolate=True, timeout=timeout).name}:{index}"
     for listed in _listed():
@@ -191,8 +198,8 @@ def isolated(device: str, timeout: float | None) -> str:
     known = next((driver.file for driver in _loaded() if driver.name == file), None)
     if known is None:
         raise ParamError(
-            "isolate", device, "a driver's library, such as ./libmychip.so: only a library can run "
-            "in a process of its own"
+            "isolate", device, "a driver's library, such as ./libmychip.so, or cuda:0: other "
+            "devices run in no process of their own"
         )  # fmt: skip
     load_driver(known, isolate=True, timeout=timeout)
     return device
@@ -208,6 +215,12 @@ def _path(device: str) -> str:
     """The file of a device that is given by one."""
     file = _split(device)[0]
     return file.rpartition(":")[0] if _of_class(file) else file
+
+
+def is_gpu(device: str) -> bool:
+    """Whether it is one of NVIDIA's GPUs: "cuda:0"."""
+    name, colon, index = device.rpartition(":")
+    return name == "cuda" and bool(colon) and index.isdecimal()
 
 
 def _of_class(file: str) -> bool:

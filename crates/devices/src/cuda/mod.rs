@@ -23,7 +23,7 @@ use crate::{DeviceError, Driver, driver};
 use cloakwork_ir::DriverName;
 use gpu::Gpu;
 
-const NAME: &str = "cuda";
+pub(crate) const NAME: &str = "cuda";
 
 /// Makes GPUs known as `cuda:<i>`, if `cuda:<index>` can be used. It initializes CUDA in this
 /// process, and creates no context.

@@ -1,6 +1,7 @@
 //! The calls of a driver as messages, and the board on which its process shows the one it is in.
 
 use super::shared::Shared;
+use super::wire::{Damaged, Reader, Writer};
 use std::fmt;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -73,6 +74,26 @@ impl Place {
             row: NONE,
             step: NONE,
         }
+    }
+
+    /// Whether it waits for work that other calls have given, or does much of it, so that it says
+    /// little about which.
+    pub fn is_wait(&self) -> bool {
+        let waits = matches!(self.call, Call::Finish | Call::CloseQueue | Call::Run);
+        waits && self.row == NONE
+    }
+
+    /// Three numbers for a message.
+    pub fn write(place: Option<Self>, to: &mut Writer) {
+        let none = (0, NONE, NONE);
+        let (call, row, step) = place.map_or(none, |at| (at.call as u32, at.row, at.step));
+        to.u32(call).u32(row).u32(step);
+    }
+
+    /// The place of three numbers, if they are one.
+    pub fn read(from: &mut Reader) -> Result<Option<Self>, Damaged> {
+        let (call, row, step) = (Call::of(from.u32()?), from.u32()?, from.u32()?);
+        Ok(call.map(|call| Self { call, row, step }))
     }
 
     /// How messages name it. `symbols` are those of the driver's rows.

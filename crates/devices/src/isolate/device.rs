@@ -3,13 +3,13 @@
 //! Most calls are sent and not answered: an error in one makes its queue fail there, and the next
 //! `finish` says so, as `device.h` has it.
 
-use super::call::{Board, Call, Place};
+use super::call::{Board, Call, NONE, Place};
 use super::channel::{Broken, Channel};
 use super::library::{Library, Server, lost};
-use super::process::{Process, lock};
+use super::process::{Death, Process, lock};
 use super::staging::{Spot, Staging};
 use super::wire::{Damaged, Reader, Writer};
-use crate::abi::FailedCheck;
+use crate::abi::{DEVICE_LOST, FailedCheck};
 use crate::place;
 use std::collections::{HashMap, VecDeque};
 use std::ffi::c_void;
@@ -32,6 +32,8 @@ pub struct Lost {
     pub words: String,
     /// The step of the run that the call was for.
     pub step: Option<u32>,
+    /// Whether nobody knows which work of the device it was: [`super::carefully`] finds out.
+    pub is_vague: bool,
 }
 
 /// Sees while this thread waits that the process lives, that its call is not too long, and that
@@ -67,8 +69,7 @@ impl<'a> Watch<'a> {
             return false;
         }
         if !place::goes_on() {
-            let why = "its process was ended, because the run was interrupted";
-            self.process.kill(|| why.to_owned());
+            self.process.interrupt();
             return false;
         }
         let begun = self.board.begun();
@@ -261,12 +262,13 @@ impl Device {
             let mut reader = Reader::new(message);
             Ok(match reader.i32()? {
                 0 => Ok(read(&mut reader)?),
-                code => Err((code, reader.text()?)),
+                code => Err((code, reader.text()?, Place::read(&mut reader)?)),
             })
         });
         match answer {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err((code, words))) => {
+            Ok(Err((DEVICE_LOST, words, place))) => Err(self.let_go(link, words, place)),
+            Ok(Err((code, words, _))) => {
                 link.words = words;
                 Err(code)
             }
@@ -274,14 +276,44 @@ impl Device {
         }
     }
 
+    /// The process can do nothing more with the device, and ends.
+    fn let_go(&self, link: &mut Link, mut words: String, place: Option<Place>) -> Code {
+        if let Some(place) = place {
+            words = format!("{words}, in {}", place.named(&self.library.symbols));
+        }
+        self.server.process.kill(|| words.clone());
+        let is_vague = place.is_none();
+        self.lose_as(
+            link,
+            Death {
+                words,
+                place,
+                is_vague,
+            },
+        )
+    }
+
     fn lose(&self, link: &mut Link, broken: &Broken) -> Code {
         let symbols = &self.library.symbols;
-        let (words, place) = lost(broken, &self.server.process, &link.board, symbols);
-        let step = place
-            .map(|place| place.step)
-            .filter(|&step| step != u32::MAX);
-        link.lost = Some(Lost { words, step });
+        let death = lost(broken, &self.server.process, &link.board, symbols);
+        self.lose_as(link, death)
+    }
+
+    fn lose_as(&self, link: &mut Link, death: Death) -> Code {
+        let is_vague = death.is_vague && !self.server.is_careful;
+        let place = death.place.filter(|_| !is_vague);
+        let step = place.map(|place| place.step);
+        link.lost = Some(Lost {
+            words: death.words,
+            step: step.filter(|&step| step != NONE),
+            is_vague,
+        });
         LOST
+    }
+
+    /// Whether its process works as the driver is to work now: carefully, or not.
+    pub fn is_as_wanted(&self) -> bool {
+        self.server.is_careful == self.library.is_careful()
     }
 
     /// Closes it: the process answers when it is closed.

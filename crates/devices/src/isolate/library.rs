@@ -4,7 +4,7 @@
 use super::call::{Board, Call, Place};
 use super::channel::{Broken, Channel};
 use super::device::Watch;
-use super::process::{Process, lock};
+use super::process::{Death, Process, lock};
 use super::wire::{Damaged, Reader, Writer};
 use crate::abi::{Capabilities, Costs};
 use cloakwork_process::Mutex as ShortMutex;
@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -120,6 +120,8 @@ impl RowFacts {
 /// A process with the socket for what belongs to no device.
 pub struct Server {
     pub process: Arc<Process>,
+    /// It waits for each piece of work that a queue gets.
+    pub is_careful: bool,
     control: Mutex<Control>,
 }
 
@@ -141,6 +143,8 @@ pub struct Library {
     pub symbols: Vec<String>,
     /// The longest call in nanoseconds; 0 is no limit.
     limit_ns: AtomicU64,
+    /// How many callers want it to wait for each piece of work.
+    careful: AtomicU32,
     server: ShortMutex<Option<Arc<Server>>>,
     sizes: ShortMutex<HashMap<Geometry, u64>>,
     features: ShortMutex<HashMap<u32, u64>>,
@@ -152,12 +156,13 @@ impl Library {
     /// Starts a process that loads a driver, and reads its table there.
     pub fn load(source: &Path, limit: Option<Duration>) -> Result<Self, String> {
         let limit_ns = nanoseconds(limit);
-        let (server, facts) = Server::start(source, limit_ns)?;
+        let (server, facts) = Server::start(source, limit_ns, false)?;
         Ok(Self {
             source: source.to_owned(),
             symbols: facts.rows.iter().map(|row| row.symbol.clone()).collect(),
             facts,
             limit_ns: AtomicU64::new(limit_ns),
+            careful: AtomicU32::new(0),
             server: ShortMutex::new(Some(Arc::new(server))),
             sizes: ShortMutex::default(),
             features: ShortMutex::default(),
@@ -175,14 +180,30 @@ impl Library {
         self.limit_ns.store(nanoseconds(limit), Ordering::Relaxed);
     }
 
-    /// Its process: that of before, or a new one where that has ended or is a parent's.
+    /// Whether its processes wait for each piece of work that a queue gets.
+    pub fn is_careful(&self) -> bool {
+        self.careful.load(Ordering::Relaxed) > 0
+    }
+
+    /// One more caller wants that, or one less.
+    pub fn want_careful(&self, wants: bool) {
+        match wants {
+            true => self.careful.fetch_add(1, Ordering::Relaxed),
+            false => self.careful.fetch_sub(1, Ordering::Relaxed),
+        };
+    }
+
+    /// Its process: that of before, or a new one where that has ended, is a parent's, or works
+    /// another way than it should now.
     pub fn server(&self) -> Result<Arc<Server>, String> {
-        let known = self.server.lock().clone();
-        if let Some(server) = known.filter(|server| server.process.is_alive()) {
+        let (known, is_careful) = (self.server.lock().clone(), self.is_careful());
+        let serves =
+            |server: &Arc<Server>| server.process.is_alive() && server.is_careful == is_careful;
+        if let Some(server) = known.filter(serves) {
             return Ok(server);
         }
         let limit_ns = self.limit_ns.load(Ordering::Relaxed);
-        let (server, facts) = Server::start(&self.source, limit_ns)?;
+        let (server, facts) = Server::start(&self.source, limit_ns, is_careful)?;
         if facts != self.facts {
             return Err("its table differs from the one that it had before".to_owned());
         }
@@ -273,13 +294,14 @@ fn duration(limit_ns: u64) -> Option<Duration> {
 
 impl Server {
     /// Starts a process that loads a driver. Its facts come back.
-    fn start(source: &Path, limit_ns: u64) -> Result<(Self, Facts), String> {
+    fn start(source: &Path, limit_ns: u64, is_careful: bool) -> Result<(Self, Facts), String> {
         let (process, channel) = Process::start()?;
         let (board, fd) = Board::new().map_err(|error| error.to_string())?;
         let board = Arc::new(board);
         process.add_board(&board);
         let server = Self {
             process,
+            is_careful,
             control: Mutex::new(Control {
                 channel,
                 board,
@@ -287,6 +309,7 @@ impl Server {
             }),
         };
         let write = |writer: &mut Writer| {
+            writer.u32(u32::from(is_careful));
             writer.bytes(source.as_os_str().as_bytes());
         };
         let (place, limit) = (Place::of(Call::Load), (duration(limit_ns), &[][..]));
@@ -329,19 +352,13 @@ impl Server {
             })
         });
         answered.unwrap_or_else(|broken| {
-            let (words, _) = lost(&broken, &self.process, &control.board, symbols);
-            Err(words)
+            Err(lost(&broken, &self.process, &control.board, symbols).words)
         })
     }
 }
 
-/// Why a process serves no more, and in which call it was.
-pub fn lost(
-    broken: &Broken,
-    process: &Process,
-    board: &Board,
-    symbols: &[String],
-) -> (String, Option<Place>) {
+/// Why a process serves no more.
+pub fn lost(broken: &Broken, process: &Process, board: &Board, symbols: &[String]) -> Death {
     match broken {
         Broken::Damaged => process.kill(|| {
             let place = board.last();

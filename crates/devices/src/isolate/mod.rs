@@ -22,7 +22,7 @@ mod wire;
 pub use device::Lost;
 pub use process::{Program, set_program};
 pub use served::serve;
-pub(crate) use table::{is_lost, lost};
+pub(crate) use table::{is_as_wanted, is_lost, lost};
 
 use crate::{DeviceError, Driver, loaded, register};
 use cloakwork_ir::DriverName;
@@ -59,6 +59,26 @@ pub fn load(file: &Path, limit: Option<Duration>) -> Result<DriverName, DeviceEr
     })
 }
 
+/// Makes GPUs known as `cuda:<i>`, served by a process of their own, if `cuda:<index>` can be used
+/// there. CUDA is not initialized in this process.
+///
+/// # Errors
+/// As [`load`]; why the GPU cannot be used; or this process uses CUDA itself.
+pub fn cuda(index: u32, limit: Option<Duration>) -> Result<DriverName, DeviceError> {
+    let name = format!("{}:{index}", crate::cuda::NAME);
+    let refused = |reason: &str| DeviceError::Driver {
+        name: name.clone(),
+        reason: reason.to_owned(),
+    };
+    if let Some(known) = DriverName::find(crate::cuda::NAME) {
+        let is_apart = loaded::of(known).is_some_and(|driver| set_limit(driver, limit));
+        let reason = "is used by this process already; isolate it before its first use";
+        return is_apart.then_some(known).ok_or_else(|| refused(reason));
+    }
+    let driver = driver(Path::new(&name), limit).map_err(|reason| refused(&reason))?;
+    register(driver, None)
+}
+
 /// A driver in a process of its own: of a library, or of this crate by the name of a device. It is
 /// known by no name.
 ///
@@ -89,6 +109,33 @@ fn set_limit(driver: &Driver, limit: Option<Duration>) -> bool {
 #[must_use]
 pub fn is_apart(driver: &Driver) -> bool {
     let library = driver.functions().and_then(table::library_of);
+    library.is_some()
+}
+
+/// While it lives, processes of the driver wait for each piece of work that a queue gets: where
+/// one ends, or loses its device, the error names the kernel and the step. Such processes are
+/// others than those before and after.
+#[derive(Debug)]
+pub struct Careful(&'static Driver);
+
+/// Makes a driver work carefully, if it has a process of its own.
+#[must_use]
+pub fn carefully(driver: &'static Driver) -> Option<Careful> {
+    want_careful(driver, true).then_some(Careful(driver))
+}
+
+impl Drop for Careful {
+    fn drop(&mut self) {
+        want_careful(self.0, false);
+    }
+}
+
+/// Whether the driver has a process of its own, and so was told.
+fn want_careful(driver: &Driver, wants: bool) -> bool {
+    let library = driver.functions().and_then(table::library_of);
+    if let Some(library) = library {
+        library.want_careful(wants);
+    }
     library.is_some()
 }
 

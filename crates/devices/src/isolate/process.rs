@@ -49,6 +49,18 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct End {
     status: Option<String>,
     killed_because: Option<String>,
+    /// The caller of this process did not want to wait any longer.
+    is_interrupted: bool,
+}
+
+/// Why a process serves no more.
+pub struct Death {
+    pub words: String,
+    /// The call that it was in, else the one before.
+    pub place: Option<Place>,
+    /// Whether nobody can say which work of the device it was: no call, or one that waits, and not
+    /// the wish of the caller.
+    pub is_vague: bool,
 }
 
 /// A running process, or one that has ended.
@@ -149,6 +161,12 @@ impl Process {
         }
     }
 
+    /// Ends it, as the run that it worked for is interrupted.
+    pub fn interrupt(&self) {
+        self.kill(|| "its process was ended, because the run was interrupted".to_owned());
+        lock(&self.end).is_interrupted = true;
+    }
+
     /// The call that a thread of it is in: that of a board, else that of another.
     fn blamed(&self, own: &Board) -> Option<Place> {
         let boards = lock(&self.boards).clone();
@@ -157,19 +175,25 @@ impl Process {
             .or_else(|| others.into_iter().find_map(|board| board.now()))
     }
 
-    /// Why it serves no more, and the place of the call that it was in.
-    pub fn death(&self, own: &Board, symbols: &[String]) -> (String, Option<Place>) {
+    /// Why it serves no more.
+    pub fn death(&self, own: &Board, symbols: &[String]) -> Death {
         let end = lock(&self.end);
         let waiting = |end: &mut End| end.status.is_none() && end.killed_because.is_none();
         let waited = self.changed.wait_timeout_while(end, LAST_WORDS, waiting);
         let (end, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let (killed, status) = (end.killed_because.clone(), end.status.clone());
+        let is_interrupted = end.is_interrupted;
         drop(end);
+        let now = self.blamed(own);
+        let died = |words| Death {
+            words,
+            place: now.or_else(|| own.last()),
+            is_vague: !is_interrupted && now.is_none_or(|place| place.is_wait()),
+        };
         if let Some(why) = killed {
-            return (why, self.blamed(own).or_else(|| own.last()));
+            return died(why);
         }
-        let place = self.blamed(own);
-        let during = match (place, own.last()) {
+        let during = match (now, own.last()) {
             (Some(place), _) => format!("in {}", place.named(symbols)),
             (None, Some(last)) => format!("in no call, after {}", last.named(symbols)),
             (None, None) => "before its first call".to_owned(),
@@ -179,7 +203,7 @@ impl Process {
             None => format!("its process closed its connection {during}, and was ended"),
         };
         self.kill(|| text.clone());
-        (text, place.or_else(|| own.last()))
+        died(text)
     }
 }
 

@@ -7,7 +7,7 @@ use super::{
 use crate::contents::own_copy;
 use crate::tensor::{Elements, Inner};
 use crate::{errors, on_device};
-use cloakwork_devices::Drivers;
+use cloakwork_devices::{Drivers, isolate};
 use cloakwork_ir::DType;
 use cloakwork_run::eager;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
@@ -63,11 +63,13 @@ fn handed_out(tensor: &eager::Tensor, copy: Option<bool>) -> PyResult<(eager::Te
 }
 
 /// DLPack's name of a tensor's device: that of a GPU; of devices without a name there the CPU's,
-/// which gets copies.
+/// which gets copies. Memory of an isolated driver is another process's.
 pub fn device_of(tensor: &Inner) -> (i32, i32) {
     let found = tensor.device().map(|device| Drivers::default().of(device));
     match found {
-        Some((driver, index)) if driver.name() == "cuda" => (CUDA, index as i32),
+        Some((driver, index)) if driver.name() == "cuda" && !isolate::is_apart(driver) => {
+            (CUDA, index as i32)
+        }
         _ => (CPU, 0),
     }
 }

@@ -8,7 +8,7 @@ use crate::contents::own_copy;
 use crate::guard::unlocked;
 use crate::tensor::{Inner, Tensor};
 use crate::{device, errors, on_device};
-use cloakwork_devices::cuda_finish_default;
+use cloakwork_devices::{Drivers, cuda_finish_default, isolate};
 use cloakwork_ir::{DType, MAX_RANK, NUMBER_DTYPES, Shape, Strides, Type, View};
 use cloakwork_run::OnDevice;
 use cloakwork_run::eager::{self, Lent};
@@ -224,6 +224,12 @@ fn copied_on_gpu(
         return Err(PyBufferError::new_err(
             "DLPack: elements that are not aligned".to_owned(),
         ));
+    }
+    if isolate::is_apart(Drivers::default().of(device).0) {
+        return Err(PyBufferError::new_err(format!(
+            "DLPack: {name} is isolated here: its process does not reach the array; copy it to the \
+             CPU first: x.cpu() in torch, cupy.asnumpy(x)"
+        )));
     }
     let ty = Type::new(dtype, view.shape);
     let start = start as usize;

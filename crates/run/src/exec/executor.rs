@@ -9,6 +9,7 @@ use crate::exec::function::Functions;
 use crate::exec::hosts::{Given, GivenTensor, HostSlots, Hosts, Inputs};
 use crate::exec::in_order;
 use crate::exec::launch::{Workers, split_ns};
+use crate::exec::lost;
 use crate::exec::pool;
 use crate::exec::results::{
     Results, Room, differences, hand_out, hand_out_before, room_for_results,
@@ -19,7 +20,6 @@ use crate::memory::Block;
 use crate::memory::derived;
 use crate::memory::spill_file::{OnDisk, SpillFile};
 use crate::memory::wiping::wipe_stacks;
-use crate::report::names::op_name;
 use crate::report::outcome::{Outcome, Output, Profile, Progress};
 use crate::schedule::{self, Record, Settings};
 use cloakwork_devices::{DeviceError, at_step, watched};
@@ -111,6 +111,12 @@ impl Executor {
     /// # Errors
     /// Not enough memory.
     pub fn new(plan: Arc<Plan>) -> Result<Self, RunError> {
+        let made = Self::made(&plan);
+        made.map_err(|error| lost::named(&plan, error, || Self::made(&plan)))
+    }
+
+    fn made(plan: &Arc<Plan>) -> Result<Self, RunError> {
+        let plan = Arc::clone(plan);
         let devices = Devices::of(&plan)?;
         let elsewhere =
             |index: u16, arena: &Arena| arena.home.is_file() || devices.base(index).is_some();
@@ -177,7 +183,20 @@ impl Executor {
         tick: &mut dyn FnMut(Progress) -> bool,
     ) -> Result<Outcome, RunError> {
         self.before_failure.clear();
-        let ran = self.run_watched(inputs, options, tick, None);
+        let mut ran = self.run_watched(inputs, options, tick, None);
+        // What the caller's functions do is not done twice.
+        if let Err(error) = &ran
+            && self.plan.calls.is_empty()
+        {
+            let (plan, error) = (Arc::clone(&self.plan), error.clone());
+            let again = || {
+                let ran = self.run_watched(inputs, options, tick, None);
+                self.devices = Devices::default();
+                self.table = None;
+                ran
+            };
+            ran = Err(lost::named(&plan, error, again));
+        }
         if options.wipe {
             self.zeroize();
             wipe_stacks(options.threads.clamp(1, self.plan.options.threads.max(1)));
@@ -259,7 +278,7 @@ impl Executor {
                     threads,
                     ..outcome
                 }),
-            Err(error) => Err(self.failed(placed(&plan, error), outputs)),
+            Err(error) => Err(self.failed(lost::placed(&plan, error), outputs)),
         };
         self.keep(table, devices_do);
         outcome
@@ -453,34 +472,6 @@ fn finish_watched(memories: &Memories, clock: &mut Clock<'_>) -> Result<(), RunE
         }),
         _ => finished,
     }
-}
-
-/// The error with the program's step, where a process ended in a call that was for one.
-fn placed(plan: &Plan, error: RunError) -> RunError {
-    let RunError::Device(DeviceError::Lost {
-        device,
-        reason,
-        step: Some(step),
-    }) = error
-    else {
-        return error;
-    };
-    let lost = |step: &cloakwork_plan::Step| {
-        let at = plan.program_step(step.origin);
-        RunError::DeviceLost {
-            step: at,
-            place: plan.verified.label(at),
-            op: op_name(plan.verified.program(), step.origin).to_owned(),
-            device: device.clone(),
-            reason: reason.clone(),
-        }
-    };
-    let found = plan.steps.get(step as usize).map(lost);
-    found.unwrap_or(RunError::Device(DeviceError::Lost {
-        device,
-        reason,
-        step: None,
-    }))
 }
 
 /// What a run gives: of all that failed on the host and on devices the first in the plan's order.

@@ -10,6 +10,7 @@ pub mod hosts;
 pub mod in_order;
 pub mod launch;
 pub mod lent;
+pub mod lost;
 pub mod measured;
 pub mod pool;
 pub mod results;

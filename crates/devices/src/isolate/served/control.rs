@@ -5,8 +5,8 @@ use super::super::channel::{Broken, Channel};
 use super::super::library::{Facts, RowFacts, path_of};
 use super::super::wire::{Damaged, Reader, Writer};
 use super::device::{self, Served};
-use crate::Drivers;
 use crate::abi::{Capabilities, RawDriver};
+use crate::{DeviceError, Drivers};
 use cloakwork_ir::Device;
 use cloakwork_kernels::{RawKernelRow, RawLaunch};
 use std::ffi::{CStr, c_char};
@@ -32,6 +32,7 @@ pub fn serve(mut channel: Channel) -> Result<(), Broken> {
         table: None,
         board: None,
         socket: None,
+        is_careful: false,
         writer: Writer::default(),
     };
     loop {
@@ -52,6 +53,8 @@ struct State {
     board: Option<Board>,
     /// The socket of a device to which no board has come.
     socket: Option<OwnedFd>,
+    /// Devices wait for each piece of work.
+    is_careful: bool,
     writer: Writer,
 }
 
@@ -93,6 +96,7 @@ impl State {
         reader: &mut Reader,
         beside: Option<OwnedFd>,
     ) -> Result<Option<String>, Damaged> {
+        self.is_careful = reader.u32()? != 0;
         let path = path_of(reader.bytes(MOST_PATH)?);
         let board = beside.ok_or(Damaged)?;
         self.board = Board::of(board.as_fd()).ok();
@@ -176,8 +180,8 @@ impl State {
         }
         let socket = self.socket.take().ok_or(Damaged)?;
         let started = Board::of(fd.as_fd()).and_then(|board| {
-            let served =
-                Served::of(table, Channel::new(socket), board).ok_or(io::ErrorKind::Unsupported)?;
+            let served = Served::of(table, Channel::new(socket), board, self.is_careful);
+            let served = served.ok_or(io::ErrorKind::Unsupported)?;
             let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
             thread.spawn(move || device::serve(served))
         });
@@ -204,7 +208,15 @@ unsafe fn rows_of(raw: &'static RawDriver) -> &'static [RawKernelRow] {
 /// # Safety
 /// As [`crate::load`].
 unsafe fn table_of(source: &Path) -> Result<&'static RawDriver, String> {
-    match source.to_str().and_then(Device::from_name) {
+    let name = source.to_str().unwrap_or_default();
+    let gpu = name.strip_prefix(crate::cuda::NAME);
+    if let Some(Ok(index)) = gpu.and_then(|rest| Some(rest.strip_prefix(':')?.parse())) {
+        crate::cuda(index).map_err(|error| match error {
+            DeviceError::Device { reason, .. } => reason,
+            other => other.to_string(),
+        })?;
+    }
+    match Device::from_name(name) {
         Some(device) => Ok(Drivers::default().of(device).0.table()),
         // SAFETY: the caller's promise.
         None => unsafe { crate::load::table_of(source) },

@@ -23,6 +23,8 @@ struct Failure {
     words: String,
     /// The queue in which it began.
     queue: Opaque,
+    /// The call that it is sure to be of.
+    place: Option<Place>,
 }
 
 /// An event of the driver's, or why the queue failed before it.
@@ -50,6 +52,8 @@ pub struct Served {
     segments: Option<&'static RawSegmentFunctions>,
     channel: Option<Channel>,
     board: Board,
+    /// It waits for each piece of work that a queue gets.
+    is_careful: bool,
     device: Opaque,
     queues: HashMap<u32, Queue>,
     built: HashMap<u32, Opaque>,
@@ -63,7 +67,7 @@ unsafe impl Send for Served {}
 
 impl Served {
     /// A device that is not open yet.
-    pub fn of(table: Table, channel: Channel, board: Board) -> Option<Self> {
+    pub fn of(table: Table, channel: Channel, board: Board, is_careful: bool) -> Option<Self> {
         Some(Self {
             table,
             // SAFETY: the contract of `device.h`: null, or tables that live as long as the process.
@@ -72,6 +76,7 @@ impl Served {
             segments: unsafe { table.raw.segments.as_ref() },
             channel: Some(channel),
             board,
+            is_careful,
             device: std::ptr::null_mut(),
             queues: HashMap::new(),
             built: HashMap::new(),
@@ -177,18 +182,25 @@ impl Served {
             true => format!("error {code}"),
             false => words,
         };
-        let queue = std::ptr::null_mut();
-        Failure { code, words, queue }
+        Failure {
+            code,
+            words,
+            queue: std::ptr::null_mut(),
+            place: self.is_careful.then_some(place),
+        }
     }
 
     fn answer(&mut self, done: &Event) -> Answer {
         match done {
-            Ok(_) => self.writer.begin(0),
-            Err(failure) => self
-                .writer
-                .begin(failure.code.cast_unsigned())
-                .text(&failure.words),
-        };
+            Ok(_) => {
+                self.writer.begin(0);
+            }
+            Err(failure) => {
+                let code = failure.code.cast_unsigned();
+                self.writer.begin(code).text(&failure.words);
+                Place::write(failure.place, &mut self.writer);
+            }
+        }
         Answer::Written
     }
 
@@ -297,7 +309,10 @@ impl Served {
         let own = self.queues.get(&queue).ok_or(Damaged)?;
         if own.failed.is_none() {
             let raw = own.raw;
-            let code = self.call(place, |f| call(f, raw));
+            let mut code = self.call(place, |f| call(f, raw));
+            if code == 0 && self.is_careful {
+                code = self.settle(place, raw);
+            }
             if code != 0 {
                 let mut failure = self.failure(place, code);
                 failure.queue = raw;
@@ -305,6 +320,26 @@ impl Served {
             }
         }
         Ok(Answer::None)
+    }
+
+    /// Waits for the work that a queue just got, so that its failure is known to be of that.
+    fn settle(&self, place: Place, queue: Opaque) -> i32 {
+        if matches!(place.call, Call::Record | Call::Wait) {
+            return 0;
+        }
+        let mut event = 0;
+        let wait = Place {
+            call: Call::Finish,
+            ..place
+        };
+        // SAFETY: the queue is open; the driver writes the event.
+        self.call(wait, |f| {
+            match unsafe { (f.record)(queue, &raw mut event) } {
+                // SAFETY: as above.
+                0 => unsafe { (f.finish)(queue, event) },
+                code => code,
+            }
+        })
     }
 
     fn fail(&mut self, queue: u32, failure: Failure) {
@@ -429,6 +464,12 @@ impl Served {
                 let rows = self.table.rows;
                 let axis = |row: u32| rows.get(row as usize).is_some_and(|r| r.prepared_axis > 0);
                 let mut built = std::ptr::null_mut();
+                if self.is_careful {
+                    // Launches come one by one, so that each can be waited for.
+                    let answer = self.answer(&Ok(0));
+                    self.writer.u32(0);
+                    return Ok(answer);
+                }
                 // SAFETY: the parent's segment, as it was given to it; the driver writes its own.
                 let code = self.call(place, |_| {
                     parts.with(&axis, |raw| unsafe {
