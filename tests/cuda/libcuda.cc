@@ -314,7 +314,7 @@ int cuModuleGetFunction(void** function, void* module, const char* name) {
     const auto* image = static_cast<const cw_made_up_image*>(module);
     void* kernel = image->find(name);
     if (kernel == nullptr) return kNotFound;
-    known = std::make_unique<Function>(Function{image, kernel});
+    known = std::make_unique<Function>(Function{image, kernel, name});
   }
   *function = known.get();
   return kOk;

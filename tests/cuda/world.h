@@ -48,10 +48,12 @@ constexpr uint64_t kArenaBytes = uint64_t{1} << 36;
 //   devices=N version=N capability=MAJOR.MINOR memory=BYTES pools=0|1 init=CODE load=CODE seed=N
 //   fail=FUNCTION:NTH:CODE   the NTH call of a function gives an error, and does nothing
 //   break=NTH:CODE           the NTH kernel breaks the context, as an illegal address does
+//   break_in=TEXT:CODE       so does each kernel with this text in its name
 struct Settings {
   int devices = 1, version = 13000, major = 9, minor = 0, pools = 1, init = 0, load = 0;
   uint64_t memory = uint64_t{1} << 32, seed = 1, break_at = 0;
   int break_code = 0;
+  std::string break_in;
   std::map<std::string, std::pair<uint64_t, int>> failures;
 
   static Settings Read(const char* text) {
@@ -67,6 +69,8 @@ struct Settings {
         own.failures[name] = {nth, code};
       } else if (sscanf(word, "break=%llu:%d", &nth, &code) == 2) {
         own.break_at = nth, own.break_code = code;
+      } else if (sscanf(word, "break_in=%63[^:]:%d", name, &code) == 2) {
+        own.break_in = name, own.break_code = code;
       } else if (sscanf(word, "capability=%d.%d", &own.major, &own.minor) == 2) {
       } else if (sscanf(word, "%63[^=]=%llu", name, &number) == 2) {
         own.Set(name, number);
@@ -122,6 +126,7 @@ using NodeHandle = void*;
 struct Function {
   const cw_made_up_image* image;
   void* kernel;
+  std::string name;
   int shared_bytes = 48 << 10;
 };
 
@@ -274,7 +279,9 @@ std::function<int()> Call(void* function, const uint32_t* blocks, uint32_t threa
   const Function* called = static_cast<Function*>(function);
   return [own, called, threads]() -> int {
     World& all = world();
-    if (++all.kernels == all.settings.break_at) return all.settings.break_code;
+    const std::string& text = all.settings.break_in;
+    const bool is_named = !text.empty() && called->name.find(text) != std::string::npos;
+    if (++all.kernels == all.settings.break_at || is_named) return all.settings.break_code;
     void* given[4] = {&own->launch, &own->units, &own->argument, &own->memory};
     called->image->run(called->kernel, own->blocks, threads, given);
     return kOk;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -99,6 +100,75 @@ def test_a_forked_child_is_told_at_once_and_its_parent_goes_on() -> None:
     told, well = said(code, variables("seed=9")).splitlines()
     assert told.startswith(f"unknown device 'cuda:0'; {FORKED}")
     assert well == "0 True True"
+
+
+ADDRESS = "CUDA_ERROR_ILLEGAL_ADDRESS"
+
+
+def test_a_kernel_that_breaks_the_context_of_this_process_breaks_all_later_calls() -> None:
+    first, second = said("print(reason()); print(reason())", variables("break_in=sort:700")).split(
+        "\n"
+    )[:2]
+    for told in (first, second):
+        assert ADDRESS in told
+        assert "it does nothing more for this process: start another one, with `--isolate`" in told
+
+
+def test_a_kernel_that_breaks_the_context_of_another_process_is_named() -> None:
+    code = """
+        from cloakwork.device import load_driver
+
+        driver = load_driver("cuda:0", isolate=True)
+        print(driver.isolated, driver.devices)
+        print(reason())
+        print(reason())
+        os.environ["MADE_UP_CUDA"] = ""
+        print(is_right())
+    """
+    isolated, *told, goes_on, _ = said(code, variables("break_in=sort:700")).split("\n")
+    assert isolated == "True ('cuda:0',)"
+    assert told[0] == told[1]
+    assert re.match(r"step \d+: sort: cuda:0: cu\w+Synchronize: " + ADDRESS, told[0])
+    last = r"the last kernel of the queue was (sort_i64\w*) of \w+, in `launch` of \1"
+    assert re.search(last, told[0])
+    assert goes_on == "True"
+
+
+def test_a_gpu_is_isolated_before_its_first_use_or_not_at_all() -> None:
+    code = """
+        from cloakwork.device import load_driver
+
+        print(is_right())
+        try:
+            load_driver("cuda:0", isolate=True)
+        except cw.errors.DeviceError as error:
+            print(error)
+    """
+    told = said(code, variables())
+    assert "is used by this process already; isolate it before its first use" in told
+    code = """
+        from cloakwork.device import load_driver
+
+        try:
+            load_driver("cuda:3", isolate=True)
+        except cw.errors.DeviceError as error:
+            print(error)
+    """
+    assert "there are 2 GPUs, cuda:0 to cuda:1" in said(code, variables("devices=2"))
+
+
+def test_conform_goes_on_behind_a_kernel_that_breaks_the_context() -> None:
+    done = subprocess.run(
+        [*COMMAND, "conform", "cuda:0", "--quick", "--ops", "add,sort,modmul", "--json"],
+        env=variables("break_in=sort_i64:700"), capture_output=True, text=True, check=False,
+        timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    ops = {op["op"]: op for op in json.loads(done.stdout)["ops"]}
+    assert [name for name, op in ops.items() if op["failure"] is None] == ["add", "modmul"]
+    failed = ops["sort"]["failure"]["failed"]
+    assert ADDRESS in failed
+    assert "in `launch` of sort_i64" in failed
 
 
 def listed(environment: Mapping[str, str], *options: str) -> str:

@@ -413,10 +413,8 @@ fn each_error_of_the_driver_is_a_reason_and_leaks_nothing() {
         "cuMemsetD8Async",
         "cuMemcpyHtoDAsync",
         "cuMemcpyDtoHAsync",
-        "cuStreamCreate",
         "cuStreamSynchronize",
         "cuStreamWaitEvent",
-        "cuEventCreate",
         "cuEventRecord",
         "cuEventSynchronize",
         "cuLaunchKernel",
@@ -439,10 +437,48 @@ fn each_error_of_the_driver_is_a_reason_and_leaks_nothing() {
                 }
             }
             made_up.set("");
-            assert_eq!(made_up.live(), live, "{function}:{nth}");
+            // Streams and events are used again: as many are there as were needed at a time.
+            let now = made_up.live();
+            assert_eq!(
+                (now.allocations, now.graphs),
+                (live.allocations, live.graphs),
+                "{function}:{nth}"
+            );
+            assert!(now.streams <= live.streams, "{function}:{nth}");
+            assert!(now.events <= MOST_EVENTS, "{function}:{nth}");
         }
         assert!(refused > 0, "{function} is never called");
     }
+}
+
+/// As many as the queues of `everything` need at a time, whatever the order.
+const MOST_EVENTS: u64 = 16;
+
+#[test]
+fn queues_use_the_streams_and_events_of_those_before() {
+    let made_up = MadeUp::new("");
+    assert_eq!(everything(&made_up), Ok([4, 8]));
+    for function in ["cuStreamCreate", "cuEventCreate"] {
+        made_up.set(&format!("fail={function}:1:999"));
+        assert_eq!(everything(&made_up), Ok([4, 8]), "{function} is not called");
+        made_up.set("");
+    }
+    // More than there were at a time.
+    let device = made_up.driver.open(0).unwrap();
+    let mut queues: Vec<Queue> = (0..200).map(|_| device.queue().unwrap()).collect();
+    made_up.set("fail=cuStreamCreate:1:999");
+    let text = device.queue().unwrap_err().to_string();
+    assert!(
+        text.contains("cuStreamCreate: CUDA_ERROR_UNKNOWN"),
+        "{text}"
+    );
+    made_up.set("fail=cuEventCreate:1:999");
+    let events: Vec<_> = queues.iter_mut().map(|queue| queue.record()).collect();
+    let mut events = queues.iter_mut().zip(events);
+    let failed = events.find_map(|(queue, event)| queue.finish(event.unwrap()).err());
+    let text = failed.unwrap().to_string();
+    assert!(text.contains("cuEventCreate: CUDA_ERROR_UNKNOWN"), "{text}");
+    made_up.set("");
 }
 
 #[test]
@@ -461,8 +497,9 @@ fn an_error_of_a_kernel_is_told_where_somebody_waits() {
     let text = queue.finish(event).unwrap_err().to_string();
     assert_eq!(
         text,
-        "cuda:0: cannot finish what it was given: cuEventSynchronize: \
-         CUDA_ERROR_ILLEGAL_ADDRESS (some error)"
+        "cuda:0: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (some error); the last kernel of \
+         the queue was add_i64_portable of even; it does nothing more for this process: start another one, \
+         with `--isolate` (`isolate=True`) to have the kernel and the step named"
     );
     drop(queue);
     made_up.set("");

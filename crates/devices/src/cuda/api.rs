@@ -32,6 +32,11 @@ pub struct Failure {
 }
 
 impl Failure {
+    /// Whether the context is lost with it: every later call in this process fails, too.
+    pub fn breaks_context(&self) -> bool {
+        code::BREAK_CONTEXTS.contains(&self.code)
+    }
+
     /// The same, of something that has a name.
     pub fn of(mut self, name: &CStr) -> Self {
         self.words = format!("{} of {}", self.words, name.to_string_lossy());
@@ -50,6 +55,11 @@ pub mod code {
     pub const NO_BINARY_FOR_GPU: c_int = 209;
     pub const UNSUPPORTED_PTX_VERSION: c_int = 222;
     pub const NOT_READY: c_int = 600;
+    /// Of these `cuda.h` says that the process has to end before work goes on: an uncorrectable
+    /// error of memory, an illegal address, a kernel that took too long, a context that is gone, a
+    /// failed assertion, the stack, an instruction, alignment, an address space, the counter, and
+    /// any other failure of a launch.
+    pub const BREAK_CONTEXTS: [c_int; 11] = [214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719];
 }
 
 /// Numbers of `CUdevice_attribute`.
@@ -170,11 +180,9 @@ functions! {
     download = "cuMemcpyDtoHAsync_v2"
         (to: *mut c_void, from: Address, bytes: usize, stream: Stream);
     create_stream = "cuStreamCreate" (stream: *mut Stream, flags: c_uint);
-    destroy_stream = "cuStreamDestroy_v2" (stream: Stream);
     finish_stream = "cuStreamSynchronize" (stream: Stream);
     wait_in_stream = "cuStreamWaitEvent" (stream: Stream, event: Event, flags: c_uint);
     create_event = "cuEventCreate" (event: *mut Event, flags: c_uint);
-    destroy_event = "cuEventDestroy_v2" (event: Event);
     record_event = "cuEventRecord" (event: Event, stream: Stream);
     query_event = "cuEventQuery" (event: Event);
     finish_event = "cuEventSynchronize" (event: Event);

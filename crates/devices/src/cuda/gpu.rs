@@ -2,8 +2,8 @@
 //! the kernels, and memory. It is made when it is first opened and stays for the process.
 
 use super::api::{
-    self, Address, Api, Context, EVENT_UNTIMED, Failure, Function, Pool, STREAM_NON_BLOCKING,
-    Stream, code,
+    self, Address, Api, Context, EVENT_UNTIMED, Event, Failure, Function, Pool,
+    STREAM_NON_BLOCKING, Stream, code,
 };
 use super::facts::Facts;
 use super::kernels::{DRIVER, Image, Limits, kernels};
@@ -11,10 +11,12 @@ use super::library::{check, library};
 use super::own::Own;
 use super::state::Slots;
 use cloakwork_process::Mutex;
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr::null_mut;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Allocations begin at multiples of this, and a queue's memory at this.
 const ALIGNED_BYTES: usize = 256;
@@ -25,6 +27,12 @@ struct Known {
     function: Function,
     shared_bytes: u32,
 }
+
+/// A handle that the next one who needs one gets.
+struct Spare<T>(T);
+
+// SAFETY: a handle, which any thread may give to the driver.
+unsafe impl<T> Send for Spare<T> {}
 
 /// A module that is loaded.
 #[derive(Clone, Copy)]
@@ -44,6 +52,9 @@ pub struct Gpu {
     functions: Mutex<HashMap<usize, Known>>,
     /// Zeroes and frees memory.
     service: Stream,
+    /// Streams and events that nobody uses now, with nothing left to do.
+    streams: Mutex<Vec<Spare<Stream>>>,
+    events: Mutex<Vec<Spare<Event>>>,
     pub slots: Slots,
     /// The driver's own kernels.
     pub own: Own,
@@ -65,8 +76,14 @@ impl Drop for Current<'_> {
     }
 }
 
+/// A GPU that a thread opens, or one that is open.
+enum Opening {
+    Begun,
+    Made(Arc<Gpu>),
+}
+
 /// The GPUs that were opened, by number.
-static OPEN: Mutex<Vec<(u32, Arc<Gpu>)>> = Mutex::new(Vec::new());
+static OPEN: Mutex<BTreeMap<u32, Opening>> = Mutex::new(BTreeMap::new());
 
 impl Gpu {
     /// GPU `index`, opened if nobody did.
@@ -75,21 +92,28 @@ impl Gpu {
     /// Why it cannot be used.
     pub fn open(index: u32) -> Result<Arc<Self>, String> {
         let api = &library()?.api;
-        let find = |open: &Vec<(u32, Arc<Self>)>| {
-            let found = open.iter().find(|(number, _)| *number == index);
-            found.map(|(_, gpu)| Arc::clone(gpu))
-        };
-        if let Some(found) = find(&OPEN.lock()) {
-            return Ok(found);
+        loop {
+            match OPEN.lock().entry(index) {
+                Entry::Vacant(free) => {
+                    free.insert(Opening::Begun);
+                    break;
+                }
+                Entry::Occupied(found) => {
+                    if let Opening::Made(gpu) = found.get() {
+                        return Ok(Arc::clone(gpu));
+                    }
+                }
+            }
+            // What a second thread made would stay, unused. No lock is held meanwhile, as CUDA may
+            // fork; a forked child does not come here: `library` refuses it.
+            std::thread::sleep(Duration::from_millis(1));
         }
-        // Without the lock: other threads go on. Of two that open it at a time the first counts.
-        let made = Arc::new(Self::new(api, index)?);
-        let mut open = OPEN.lock();
-        let found = find(&open);
-        Ok(found.unwrap_or_else(|| {
-            open.push((index, Arc::clone(&made)));
-            made
-        }))
+        let made = Self::new(api, index).map(Arc::new);
+        match &made {
+            Ok(gpu) => OPEN.lock().insert(index, Opening::Made(Arc::clone(gpu))),
+            Err(_) => OPEN.lock().remove(&index),
+        };
+        made
     }
 
     fn new(api: &'static Api, index: u32) -> Result<Self, String> {
@@ -120,6 +144,8 @@ impl Gpu {
             modules: Mutex::default(),
             functions: Mutex::default(),
             service,
+            streams: Mutex::default(),
+            events: Mutex::default(),
             slots,
             own: Own::of(api, module)?,
         })
@@ -249,31 +275,29 @@ impl Gpu {
         /// What every function may have.
         const FREE_BYTES: u32 = 48 << 10;
         let found = self.functions.lock().get(&(name as usize)).copied();
-        let known = match found {
-            Some(known) => known,
-            None => Known {
-                // SAFETY: the caller's promise.
-                function: unsafe { self.find(CStr::from_ptr(module), CStr::from_ptr(name)) }?,
-                shared_bytes: FREE_BYTES,
-            },
-        };
-        let allowed = known.shared_bytes.max(shared_bytes);
-        if found.is_some() && allowed == known.shared_bytes {
+        if let Some(known) = found.filter(|known| shared_bytes <= known.shared_bytes) {
             return Ok(known.function);
         }
-        if allowed > known.shared_bytes {
-            let value = c_int::try_from(allowed).unwrap_or(c_int::MAX);
+        let function = match found {
+            Some(known) => known.function,
+            // SAFETY: the caller's promise.
+            None => unsafe { self.find(CStr::from_ptr(module), CStr::from_ptr(name)) }?,
+        };
+        // Under one lock: what another thread was allowed meanwhile stays allowed.
+        let mut functions = self.functions.lock();
+        let known = functions.entry(name as usize).or_insert(Known {
+            function,
+            shared_bytes: FREE_BYTES,
+        });
+        if shared_bytes > known.shared_bytes {
+            let value = c_int::try_from(shared_bytes).unwrap_or(c_int::MAX);
             // SAFETY: the function is of the context.
             unsafe {
                 self.api
                     .set_function(known.function, api::FUNCTION_SHARED_BYTES, value)?;
             }
+            known.shared_bytes = shared_bytes;
         }
-        let known = Known {
-            shared_bytes: allowed,
-            ..known
-        };
-        self.functions.lock().insert(name as usize, known);
         Ok(known.function)
     }
 
@@ -304,26 +328,42 @@ impl Gpu {
         found.map(|()| function).map_err(|failure| failure.of(name))
     }
 
-    /// A new stream. The context is current.
+    /// A stream without work. The context is current.
     ///
     /// # Errors
     /// The driver's.
     pub fn stream(&self) -> Result<Stream, Failure> {
+        if let Some(Spare(stream)) = self.streams.lock().pop() {
+            return Ok(stream);
+        }
         let mut stream = null_mut();
         // SAFETY: the function writes the stream.
         unsafe { self.api.create_stream(&raw mut stream, STREAM_NON_BLOCKING) }?;
         Ok(stream)
     }
 
-    /// A new event. The context is current.
+    /// Takes a stream back that has no work left.
+    pub fn give_stream_back(&self, stream: Stream) {
+        self.streams.lock().push(Spare(stream));
+    }
+
+    /// An event that is to be recorded. The context is current.
     ///
     /// # Errors
     /// The driver's.
-    pub fn event(&self) -> Result<api::Event, Failure> {
+    pub fn event(&self) -> Result<Event, Failure> {
+        if let Some(Spare(event)) = self.events.lock().pop() {
+            return Ok(event);
+        }
         let mut event = null_mut();
         // SAFETY: the function writes the event.
         unsafe { self.api.create_event(&raw mut event, EVENT_UNTIMED) }?;
         Ok(event)
+    }
+
+    /// Takes an event back. Who waits for it in a stream waits for what was recorded.
+    pub fn give_event_back(&self, event: Event) {
+        self.events.lock().push(Spare(event));
     }
 }
 

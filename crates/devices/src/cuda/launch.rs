@@ -4,7 +4,7 @@ use super::api::{Address, Failure, Function, KernelNode, Stream};
 use super::gpu::Gpu;
 use super::kernels::{DeviceLaunch, GRIDS, Grid, OPERANDS, Plan, Row, WORDS};
 use cloakwork_kernels::RawLaunch;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
 use std::ptr::{from_mut, null, null_mut};
 
@@ -86,6 +86,13 @@ impl Packed {
             }
         }
         Ok(own)
+    }
+
+    /// The names of the last grid's module and of its function; none if there is nothing to do.
+    pub fn names(&self) -> Option<[&'static CStr; 2]> {
+        let (_, grid) = self.grids[..self.count].last()?;
+        // SAFETY: names of grids are constants.
+        Some([grid.module, grid.symbol].map(|name| unsafe { CStr::from_ptr(name) }))
     }
 
     /// Whether there is nothing to do.

@@ -11,7 +11,7 @@ use super::ring::PIECE_BYTES;
 use super::segment::Segment;
 use super::timeline::{Timeline, Why};
 use cloakwork_kernels::RawLaunch;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -51,6 +51,8 @@ pub struct Queue {
     stream: Stream,
     scratch: Grown,
     words: Grown,
+    /// The module and the name of the last kernel that was launched alone.
+    last: Option<[&'static CStr; 2]>,
     /// Queues whose state the device may still read, until an own event.
     held: Vec<(u64, Arc<Timeline>)>,
 }
@@ -63,10 +65,7 @@ impl Queue {
         let _current = gpu.enter()?;
         let stream = gpu.stream()?;
         let slot = gpu.slots.take(gpu.api, stream);
-        let slot = slot.inspect_err(|_| {
-            // SAFETY: the stream is this context's, and nobody has it.
-            let _ = unsafe { gpu.api.destroy_stream(stream) };
-        })?;
+        let slot = slot.inspect_err(|_| gpu.give_stream_back(stream))?;
         let timeline = Arc::new(Timeline::new(Arc::clone(&gpu), slot));
         let number = device.add(&timeline);
         Ok(Self {
@@ -75,6 +74,7 @@ impl Queue {
             stream,
             scratch: Grown::default(),
             words: Grown::default(),
+            last: None,
             held: Vec::new(),
             device,
         })
@@ -90,7 +90,17 @@ impl Queue {
         }
         let gpu = Arc::clone(&self.device.gpu);
         let done = gpu.enter().and_then(|_current| work(self, &gpu));
+        let done = done.map_err(|failure| self.behind(failure));
         done.inspect_err(|failure| self.timeline.fail(failure.clone().into()))
+    }
+
+    /// The failure; where it is of the context, with the kernel that may have broken it.
+    fn behind(&self, mut failure: Failure) -> Failure {
+        if let (Some(last), true) = (self.last, failure.breaks_context()) {
+            let [module, name] = last.map(CStr::to_string_lossy);
+            failure.words += &format!("; the last kernel of the queue was {name} of {module}");
+        }
+        failure
     }
 
     /// # Errors
@@ -217,6 +227,7 @@ impl Queue {
             }
             packed.spilled = spilled;
             packed.bind(own.timeline.slot.state, words);
+            own.last = packed.names();
             // SAFETY: the caller's promise.
             unsafe { packed.run(gpu, scratch, own.stream) }
         })
@@ -228,6 +239,7 @@ impl Queue {
     /// The driver's.
     pub fn run(&mut self, segment: &Segment) -> Result<(), Failure> {
         self.give(|own, gpu| {
+            own.last = None;
             if segment.checks() {
                 let slot = own.timeline.slot;
                 own.checks(gpu, |kernels, next| kernels.next(&slot, next))?;
@@ -332,6 +344,7 @@ impl Queue {
             self.device.land_done()
         });
         if let Err(failure) = done {
+            let failure = self.behind(failure);
             self.timeline.fail_before(number, failure.into());
         }
         self.held.retain(|(until, _)| *until > number);
@@ -351,16 +364,15 @@ impl Drop for Queue {
     fn drop(&mut self) {
         let gpu = Arc::clone(&self.device.gpu);
         if let Ok(_current) = gpu.enter() {
-            // SAFETY: the stream is this context's and destroyed once. Errors of work that nobody
-            // has waited for have nobody to be told.
+            // SAFETY: the stream is this context's. Errors of work that nobody has waited for have
+            // nobody to be told.
             let _ = unsafe { gpu.api.finish_stream(self.stream) };
             let _ = self
                 .timeline
                 .land(|ring, gpu, failed| ring.retire_all(gpu, failed));
             self.scratch.give_up(&gpu, self.stream);
             self.words.give_up(&gpu, self.stream);
-            // SAFETY: as above.
-            let _ = unsafe { gpu.api.destroy_stream(self.stream) };
+            gpu.give_stream_back(self.stream);
         }
         self.device.remove(self.number);
     }

@@ -40,7 +40,6 @@ pub struct Ring {
     /// The bytes that were ever used.
     used: usize,
     pieces: VecDeque<Piece>,
-    spare: Vec<Event>,
     /// The queue's next event when a piece was given that could not be waited for.
     lost: Option<u64>,
 }
@@ -55,7 +54,6 @@ impl Default for Ring {
             head: 0,
             used: 0,
             pieces: VecDeque::new(),
-            spare: Vec::new(),
             lost: None,
         }
     }
@@ -116,10 +114,7 @@ impl Ring {
         next: u64,
         landing: Option<(*mut u8, usize)>,
     ) -> Result<(), Failure> {
-        let event = match self.spare.pop() {
-            Some(event) => event,
-            None => gpu.event()?,
-        };
+        let event = gpu.event()?;
         let is_direct = place.is_empty();
         self.pieces.push_back(Piece {
             place,
@@ -145,7 +140,7 @@ impl Ring {
         };
         // SAFETY: the event is this context's.
         let done = unsafe { gpu.api.finish_event(piece.event) };
-        self.spare.push(piece.event);
+        gpu.give_event_back(piece.event);
         if done.is_err() {
             self.lost.get_or_insert(piece.next);
         }
@@ -216,11 +211,8 @@ impl Ring {
 
     /// Gives up its memory and events. The GPU is past everything; the context is current.
     pub fn close(&mut self, gpu: &Gpu) {
-        let pieces = self.pieces.drain(..).map(|piece| piece.event);
-        for event in self.spare.drain(..).chain(pieces) {
-            // SAFETY: the event is this context's and destroyed once.
-            let _ = unsafe { gpu.api.destroy_event(event) };
-        }
+        let pieces = self.pieces.drain(..);
+        pieces.for_each(|piece| gpu.give_event_back(piece.event));
         if !self.start.is_null() {
             gpu.slots.give_ring_back(self.start, self.used);
             self.start = std::ptr::null_mut();

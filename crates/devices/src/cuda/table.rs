@@ -7,14 +7,14 @@ use super::queue::Queue;
 use super::segment::Segment;
 use super::timeline::Why;
 use crate::abi::{
-    ABI, Capabilities, Costs, FailedCheck, Opaque, RawDriver, RawFunctions, RawParts,
+    ABI, Capabilities, Costs, DEVICE_LOST, FailedCheck, Opaque, RawDriver, RawFunctions, RawParts,
     RawSegmentFunctions, WRONG_CONTENTS,
 };
 use cloakwork_kernels::{RawKernelRow, RawLaunch};
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
-/// The number of every error; `reason` has the words.
+/// The number of an error; `reason` has the words.
 const REFUSED: i32 = 1;
 
 /// Costs are those of a GPU of a data centre: a launch takes some microseconds, a copy through
@@ -122,11 +122,18 @@ unsafe fn queue<'a>(raw: Opaque) -> &'a mut Queue {
 fn number(done: Result<(), Failure>) -> i32 {
     match done {
         Ok(()) => 0,
-        Err(failure) => {
-            say(failure.words);
-            REFUSED
-        }
+        Err(failure) => refused(failure),
     }
+}
+
+/// The number of a failure, whose words are kept.
+fn refused(failure: Failure) -> i32 {
+    let code = match failure.breaks_context() {
+        true => DEVICE_LOST,
+        false => REFUSED,
+    };
+    say(failure.words);
+    code
 }
 
 unsafe extern "C" fn open(index: u32, to: *mut Opaque) -> i32 {
@@ -259,10 +266,7 @@ unsafe extern "C" fn finish(raw: Opaque, event: u64) -> i32 {
     match unsafe { queue(raw) }.finish(event) {
         Ok(()) => 0,
         Err(Why::Check(_)) => WRONG_CONTENTS,
-        Err(Why::Words(words)) => {
-            say(words);
-            REFUSED
-        }
+        Err(Why::Failed(failure)) => refused(failure),
     }
 }
 

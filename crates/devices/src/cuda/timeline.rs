@@ -14,15 +14,15 @@ use std::sync::atomic::Ordering;
 /// Why a queue failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The driver's words.
-    Words(String),
+    /// The driver's error.
+    Failed(Failure),
     /// A check found wrong contents.
     Check(FailedCheck),
 }
 
 impl From<Failure> for Why {
     fn from(failure: Failure) -> Self {
-        Self::Words(failure.words)
+        Self::Failed(failure)
     }
 }
 
@@ -41,7 +41,6 @@ struct Events {
     recorded: u64,
     happened: u64,
     pending: VecDeque<Pending>,
-    spare: Vec<Event>,
     /// The events that were recorded before the last check.
     checked: Option<u64>,
     /// A failure that the host knows: the first event that tells it.
@@ -57,12 +56,12 @@ impl Events {
             .is_some_and(|recorded| self.happened <= recorded)
     }
 
-    fn happens(&mut self, number: u64) {
+    fn happens(&mut self, number: u64, gpu: &Gpu) {
         let count = self
             .pending
             .partition_point(|pending| pending.number <= number);
-        let past = self.pending.drain(..count).map(|pending| pending.event);
-        self.spare.extend(past);
+        let past = self.pending.drain(..count);
+        past.for_each(|pending| gpu.give_event_back(pending.event));
         self.happened = self.happened.max(number);
     }
 }
@@ -100,17 +99,14 @@ impl Timeline {
                 break;
             }
             let number = first.number;
-            events.happens(number);
+            events.happens(number, &self.gpu);
         }
-        let event = match events.spare.pop() {
-            Some(event) => event,
-            None => self.gpu.event()?,
-        };
+        let event = self.gpu.event()?;
         let number = events.recorded + 1;
         // SAFETY: the event and the stream are this context's.
         let recorded = unsafe { self.gpu.api.record_event(event, stream) };
         if let Err(failure) = recorded {
-            events.spare.push(event);
+            self.gpu.give_event_back(event);
             return Err(failure);
         }
         events.recorded = number;
@@ -148,7 +144,7 @@ impl Timeline {
 
     /// The thread that waited says that an event has happened.
     pub fn happens(&self, number: u64) {
-        self.events.lock().happens(number);
+        self.events.lock().happens(number, &self.gpu);
     }
 
     /// From here on work of the queue is done only where its check holds.
@@ -235,13 +231,9 @@ impl Drop for Timeline {
             return;
         };
         self.ring.lock().close(&self.gpu);
-        let mut events = self.events.lock();
-        let pending = std::mem::take(&mut events.pending);
-        let pending = pending.into_iter().map(|pending| pending.event);
-        for event in std::mem::take(&mut events.spare).into_iter().chain(pending) {
-            // SAFETY: the event is this context's and destroyed once.
-            let _ = unsafe { self.gpu.api.destroy_event(event) };
-        }
+        let pending = std::mem::take(&mut self.events.lock().pending);
+        let pending = pending.into_iter();
+        pending.for_each(|pending| self.gpu.give_event_back(pending.event));
         self.gpu.slots.give_back(self.slot);
     }
 }
