@@ -97,18 +97,23 @@ def _correctness(check: Check, facts: gpu_stage.Facts) -> None:
     for name in ("blocks", "transfers", "checks", "budget"):
         check.program(name, 40)
     for program in facts.programs:
-        diff = check.cli("diff", check.built / program, "--device", check.device)
+        diff = check.cli("diff", check.built / program, "--device", check.device, *_apart(check))
         report.run(Step(f"diff of {program}", diff, 60))
     groups = [facts.ops[at : at + _OPS] for at in range(0, len(facts.ops), _OPS)]
     with ThreadPoolExecutor(_PROCESSES) as pool:
         list(pool.map(lambda group: _conform(check, group), groups))
 
 
+def _apart(check: Check) -> list[str]:
+    """Options with which a kernel that breaks the context, or hangs, is named."""
+    return ["--timeout", "15"] if check.device.startswith("cuda:") else []
+
+
 def _conform(check: Check, ops: Sequence[str]) -> None:
     """Hold ops to their references; where their process is lost, one by one."""
     name = f"conform {ops[0]}" + (f" and {len(ops) - 1} more" if len(ops) > 1 else "")
     seconds = "1" if check.small else str(_SECONDS)
-    options = ["--seconds", seconds, "--json", "--ops", ",".join(ops)]
+    options = ["--seconds", seconds, "--json", "--ops", ",".join(ops), *_apart(check)]
     words = check.cli("conform", check.device, *options)
     ended = check.report.attempt(Step(name, words, 5.0 * _SECONDS))
     found = _object(check.report.log(name)) if ended.seconds else None

@@ -117,14 +117,18 @@ def test_a_device_that_computes_right_passes(built: Path, tmp_path: Path) -> Non
 
 
 def test_a_broken_context_fails_the_steps_that_it_breaks(built: Path, tmp_path: Path) -> None:
-    done = checked(built, tmp_path, settings="break=3:700")
+    done = checked(built, tmp_path, settings="break_in=add_i64:700")
     found = steps_of(tmp_path)
     assert done.returncode == 1
     assert found["context"]["status"] == "passed"
     assert found["one add"]["status"] == "failed with 1"
     assert "CUDA_ERROR_ILLEGAL_ADDRESS" in found["one add"]["tail"]
     assert found["rows of good"]["status"] == "passed"
-    assert {"conform add", "conform sum"} <= set(found), "ops are tried one by one"
+    held = found["conform add and 1 more"]
+    assert held["status"] == "failed with 1"
+    failed = held["result"]["add"]["failed"]
+    assert "CUDA_ERROR_ILLEGAL_ADDRESS" in failed
+    assert "; the last kernel of the queue was add_" in failed
 
 
 def test_without_a_gpu_it_says_so_and_stops(built: Path, tmp_path: Path) -> None:

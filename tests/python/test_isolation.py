@@ -171,6 +171,10 @@ def test_a_launch_that_goes_wrong_after_it_returned_is_named(order: Order, how: 
         assert re.match(r"step \d+: add: hostile:0: ", str(lost.value))
     order("")
     run(subject)
+    # What waits for each launch takes no segments; later runs do.
+    order("build segv")
+    with pytest.raises(DeviceLostError, match="in `segments->build`"):
+        subject.run(A, device="hostile:0")
 
 
 def test_a_fault_that_does_not_come_again_is_told_as_such(order: Order) -> None:

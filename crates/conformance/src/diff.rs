@@ -334,10 +334,15 @@ impl Search<'_> {
                 Err(error) if error.is_of_device() => Some(Sight::of_error(&error)),
                 Err(error) => return Err(error),
             };
+            let is_lost = sight.as_ref().is_some_and(|sight| sight.is_lost);
             trial.wrong += u32::from(sight.is_some());
             trial.first = trial.first.or(sight);
-            // Another run costs a process, and says no more.
-            if trial.first.as_ref().is_some_and(|sight| sight.is_lost) {
+            if is_lost {
+                // Another run costs a process, and says no more.
+                trial
+                    .first
+                    .iter_mut()
+                    .for_each(|first| first.is_lost = true);
                 break;
             }
         }

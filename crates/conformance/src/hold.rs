@@ -136,8 +136,11 @@ impl Holding<'_> {
             Err(error) if error.is_of_device() => {
                 let kernels = held.kernels.keys().map(|symbol| (*symbol).to_owned());
                 let program = Program::clone(verified.program());
+                // Two runs at once are those of an excerpt, with steps of its own.
+                let step = error.lost_step();
+                let step = step.filter(|_| against == Reference::OfOp);
                 held.failure = Some(Failure {
-                    difference: of_error(&error, kernels.collect(), program),
+                    difference: of_error((&error, step), kernels.collect(), program),
                     against,
                 });
             }
@@ -227,14 +230,19 @@ fn is_rounding(wrong: &WrongOp) -> bool {
     wrong.against == Against::PortableKernel && wrong.dtype.component().is_real_float()
 }
 
-/// A run that failed though others of the same program did not.
-fn of_error(error: &Refused, kernels: Vec<String>, program: Program) -> Difference {
+/// A run that failed, at a step if that is known, though others of the same program did not.
+fn of_error(
+    (error, step): (&Refused, Option<u32>),
+    kernels: Vec<String>,
+    program: Program,
+) -> Difference {
     let mut steps = program.steps.iter();
     let last = steps.rposition(|step| matches!(step, Step::Op(_)));
     let last = last.map_or(0, |step| step as u32);
+    let step = step.unwrap_or(last);
     Difference {
-        step: last,
-        op: op_name(&program, last),
+        step,
+        op: op_name(&program, step),
         part: None,
         kernels,
         segment: None,

@@ -50,6 +50,15 @@ impl Refused {
         )
     }
 
+    /// The step of the program at which the device was lost, if it is known.
+    #[must_use]
+    pub fn lost_step(&self) -> Option<u32> {
+        match self {
+            Self::Run(RunError::DeviceLost { step, .. }) => Some(*step),
+            _ => None,
+        }
+    }
+
     /// Whether the device is to blame, or contents that only it has.
     #[must_use]
     pub fn is_of_device(&self) -> bool {

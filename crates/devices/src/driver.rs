@@ -343,14 +343,16 @@ impl Driver {
                     device: self.device_name(index),
                     reason,
                     step: None,
-                    is_vague: false,
+                    // A run that should name a kernel names none if it does not begin.
+                    is_vague: isolate::is_careful(),
                 },
                 false => refused(reason),
             })
     }
 
     /// A device that all users share while one of them has it: memory of one opening serves no
-    /// other. A device that is lost, or a parent's of this process, is opened anew.
+    /// other. A device that is lost, or a parent's of this process, is opened anew, as is each
+    /// within [`isolate::carefully`].
     ///
     /// # Errors
     /// As [`Driver::open`].
@@ -360,6 +362,9 @@ impl Driver {
             let device = device.upgrade().filter(|_| *number == index)?;
             (std::ptr::eq(device.driver(), self) && device.serves()).then_some(device)
         };
+        if isolate::is_careful() {
+            return self.open(index);
+        }
         if let Some(device) = SHARED.lock().iter().find_map(is_it) {
             return Ok(device);
         }

@@ -61,16 +61,11 @@ impl OpenDevice {
         self.generation == cloakwork_process::generation()
     }
 
-    /// Whether this process opened it, and its driver's process, if that is another, lives and
-    /// works as it should now.
+    /// Whether this process opened it, and its driver's process, if that is another, lives.
     #[must_use]
     pub fn serves(&self) -> bool {
         // SAFETY: the functions opened it.
-        self.is_here()
-            && unsafe {
-                isolate::lost(self.functions, self.raw).is_none()
-                    && isolate::is_as_wanted(self.functions, self.raw)
-            }
+        self.is_here() && unsafe { isolate::lost(self.functions, self.raw) }.is_none()
     }
 
     pub(crate) fn checked(&self, code: i32, action: &'static str) -> Result<(), DeviceError> {

@@ -498,8 +498,8 @@ fn an_error_of_a_kernel_is_told_where_somebody_waits() {
     assert_eq!(
         text,
         "cuda:0: cuEventSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (some error); the last kernel of \
-         the queue was add_i64_portable of even; it does nothing more for this process: start another one, \
-         with `--isolate` (`isolate=True`) to have the kernel and the step named"
+         the queue was add_i64_portable of even; it does nothing more for this process: start \
+         another one, with `--isolate` (`isolate=True`) to have the kernel and the step named"
     );
     drop(queue);
     made_up.set("");

@@ -5,6 +5,7 @@
 
 use super::call::{Board, Call, NONE, Place};
 use super::channel::{Broken, Channel};
+use super::is_careful;
 use super::library::{Library, Server, lost};
 use super::process::{Death, Process, lock};
 use super::staging::{Spot, Staging};
@@ -135,7 +136,12 @@ impl Device {
     pub fn open(library: &'static Library, index: u32) -> Result<Self, (Code, String)> {
         let failed = |words: String| (LOST, words);
         library.take_fault().map_or(Ok(()), Err).map_err(failed)?;
-        let server = library.server().map_err(failed)?;
+        let server = match is_careful() {
+            // Another run's fault would be taken for one of this.
+            true => library.new_server(true),
+            false => library.server(),
+        };
+        let server = server.map_err(failed)?;
         let system = |error: std::io::Error| failed(error.to_string());
         let (channel, other) = Channel::pair().map_err(system)?;
         let (board, fd) = Board::new().map_err(system)?;
@@ -281,7 +287,7 @@ impl Device {
         if let Some(place) = place {
             words = format!("{words}, in {}", place.named(&self.library.symbols));
         }
-        self.server.process.kill(|| words.clone());
+        self.server.process.lose(&words);
         let is_vague = place.is_none();
         self.lose_as(
             link,
@@ -309,11 +315,6 @@ impl Device {
             is_vague,
         });
         LOST
-    }
-
-    /// Whether its process works as the driver is to work now: carefully, or not.
-    pub fn is_as_wanted(&self) -> bool {
-        self.server.is_careful == self.library.is_careful()
     }
 
     /// Closes it: the process answers when it is closed.

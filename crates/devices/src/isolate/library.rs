@@ -13,7 +13,7 @@ use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -143,8 +143,6 @@ pub struct Library {
     pub symbols: Vec<String>,
     /// The longest call in nanoseconds; 0 is no limit.
     limit_ns: AtomicU64,
-    /// How many callers want it to wait for each piece of work.
-    careful: AtomicU32,
     server: ShortMutex<Option<Arc<Server>>>,
     sizes: ShortMutex<HashMap<Geometry, u64>>,
     features: ShortMutex<HashMap<u32, u64>>,
@@ -162,7 +160,6 @@ impl Library {
             symbols: facts.rows.iter().map(|row| row.symbol.clone()).collect(),
             facts,
             limit_ns: AtomicU64::new(limit_ns),
-            careful: AtomicU32::new(0),
             server: ShortMutex::new(Some(Arc::new(server))),
             sizes: ShortMutex::default(),
             features: ShortMutex::default(),
@@ -180,38 +177,27 @@ impl Library {
         self.limit_ns.store(nanoseconds(limit), Ordering::Relaxed);
     }
 
-    /// Whether its processes wait for each piece of work that a queue gets.
-    pub fn is_careful(&self) -> bool {
-        self.careful.load(Ordering::Relaxed) > 0
-    }
-
-    /// One more caller wants that, or one less.
-    pub fn want_careful(&self, wants: bool) {
-        match wants {
-            true => self.careful.fetch_add(1, Ordering::Relaxed),
-            false => self.careful.fetch_sub(1, Ordering::Relaxed),
-        };
-    }
-
-    /// Its process: that of before, or a new one where that has ended, is a parent's, or works
-    /// another way than it should now.
+    /// Its process: that of before, or a new one where that has ended or is a parent's.
     pub fn server(&self) -> Result<Arc<Server>, String> {
-        let (known, is_careful) = (self.server.lock().clone(), self.is_careful());
-        let serves =
-            |server: &Arc<Server>| server.process.is_alive() && server.is_careful == is_careful;
-        if let Some(server) = known.filter(serves) {
+        let known = self.server.lock().clone();
+        if let Some(server) = known.filter(|server| server.process.is_alive()) {
             return Ok(server);
         }
+        let server = self.new_server(false)?;
+        let before = self.server.lock().replace(Arc::clone(&server));
+        // Not while the lock is held: the last holder of a process ends it.
+        drop(before);
+        Ok(server)
+    }
+
+    /// A new process, which ends with its last holder.
+    pub fn new_server(&self, is_careful: bool) -> Result<Arc<Server>, String> {
         let limit_ns = self.limit_ns.load(Ordering::Relaxed);
         let (server, facts) = Server::start(&self.source, limit_ns, is_careful)?;
         if facts != self.facts {
             return Err("its table differs from the one that it had before".to_owned());
         }
-        let server = Arc::new(server);
-        let before = self.server.lock().replace(Arc::clone(&server));
-        // Not while the lock is held: the last holder of a process ends it.
-        drop(before);
-        Ok(server)
+        Ok(Arc::new(server))
     }
 
     /// What went wrong before, once.

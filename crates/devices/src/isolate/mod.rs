@@ -22,12 +22,13 @@ mod wire;
 pub use device::Lost;
 pub use process::{Program, set_program};
 pub use served::serve;
-pub(crate) use table::{is_as_wanted, is_lost, lost};
+pub(crate) use table::{is_lost, lost};
 
 use crate::{DeviceError, Driver, loaded, register};
 use cloakwork_ir::DriverName;
 use cloakwork_kernels::{ElsewhereRow, KernelRow, LaunchShape, Rows};
 use library::{Library, RowFacts};
+use std::cell::Cell;
 use std::path::Path;
 use std::time::Duration;
 
@@ -112,31 +113,28 @@ pub fn is_apart(driver: &Driver) -> bool {
     library.is_some()
 }
 
-/// While it lives, processes of the driver wait for each piece of work that a queue gets: where
-/// one ends, or loses its device, the error names the kernel and the step. Such processes are
-/// others than those before and after.
-#[derive(Debug)]
-pub struct Careful(&'static Driver);
-
-/// Makes a driver work carefully, if it has a process of its own.
-#[must_use]
-pub fn carefully(driver: &'static Driver) -> Option<Careful> {
-    want_careful(driver, true).then_some(Careful(driver))
+thread_local! {
+    static CAREFUL: Cell<bool> = const { Cell::new(false) };
 }
 
-impl Drop for Careful {
-    fn drop(&mut self) {
-        want_careful(self.0, false);
+/// Calls a function. What the calling thread opens meanwhile of drivers in processes of their own
+/// gets a process for itself, which waits for each piece of work that a queue gets: where it ends,
+/// or loses its device, the error names the kernel and the step.
+pub fn carefully<R>(call: impl FnOnce() -> R) -> R {
+    /// Puts it back, also where a panic unwinds.
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            CAREFUL.set(self.0);
+        }
     }
+    let _before = Before(CAREFUL.replace(true));
+    call()
 }
 
-/// Whether the driver has a process of its own, and so was told.
-fn want_careful(driver: &Driver, wants: bool) -> bool {
-    let library = driver.functions().and_then(table::library_of);
-    if let Some(library) = library {
-        library.want_careful(wants);
-    }
-    library.is_some()
+/// Whether the calling thread opens devices carefully.
+pub(crate) fn is_careful() -> bool {
+    CAREFUL.get()
 }
 
 fn row_of(library: &'static Library, index: u32, row: &RowFacts) -> Result<KernelRow, String> {

@@ -51,6 +51,8 @@ struct End {
     killed_because: Option<String>,
     /// The caller of this process did not want to wait any longer.
     is_interrupted: bool,
+    /// A device of it was lost, by the work of whoever.
+    is_device_lost: bool,
 }
 
 /// Why a process serves no more.
@@ -167,6 +169,12 @@ impl Process {
         lock(&self.end).is_interrupted = true;
     }
 
+    /// Ends it, as it can do nothing more with a device.
+    pub fn lose(&self, words: &str) {
+        lock(&self.end).is_device_lost = true;
+        self.kill(|| words.to_owned());
+    }
+
     /// The call that a thread of it is in: that of a board, else that of another.
     fn blamed(&self, own: &Board) -> Option<Place> {
         let boards = lock(&self.boards).clone();
@@ -182,9 +190,9 @@ impl Process {
         let waited = self.changed.wait_timeout_while(end, LAST_WORDS, waiting);
         let (end, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let (killed, status) = (end.killed_because.clone(), end.status.clone());
-        let is_interrupted = end.is_interrupted;
+        let (is_interrupted, is_device_lost) = (end.is_interrupted, end.is_device_lost);
         drop(end);
-        let now = self.blamed(own);
+        let now = self.blamed(own).filter(|_| !is_device_lost);
         let died = |words| Death {
             words,
             place: now.or_else(|| own.last()),

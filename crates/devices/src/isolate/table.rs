@@ -112,16 +112,6 @@ pub unsafe fn lost(functions: &RawFunctions, raw: Opaque) -> Option<Lost> {
     unsafe { device(raw) }.ok()?.lost()
 }
 
-/// Whether a device does its work as its driver is to work now, if that has a process of its own.
-///
-/// # Safety
-/// The functions opened the device.
-pub unsafe fn is_as_wanted(functions: &RawFunctions, raw: Opaque) -> bool {
-    // SAFETY: the caller's promise.
-    library_of(functions).is_none()
-        || unsafe { device(raw) }.is_ok_and(|device| device.is_as_wanted())
-}
-
 /// What `open` gives: a device, or the words for `reason`.
 enum Opened {
     Device(Arc<Device>),

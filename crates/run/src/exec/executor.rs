@@ -191,8 +191,13 @@ impl Executor {
             let (plan, error) = (Arc::clone(&self.plan), error.clone());
             let again = || {
                 let ran = self.run_watched(inputs, options, tick, None);
+                if options.wipe {
+                    self.zeroize();
+                }
                 self.devices = Devices::default();
                 self.table = None;
+                // What was handed out belongs to an error that is not given.
+                self.before_failure.clear();
                 ran
             };
             ran = Err(lost::named(&plan, error, again));

@@ -3,7 +3,7 @@
 use crate::RunError;
 use crate::report::names::op_name;
 use cloakwork_devices::DeviceError;
-use cloakwork_devices::isolate::carefully;
+use cloakwork_devices::isolate::{carefully, is_apart};
 use cloakwork_ir::Device;
 use cloakwork_plan::Plan;
 
@@ -54,16 +54,24 @@ pub fn named<T>(
         return error;
     };
     let driver = Device::from_name(device).map(|device| plan.options.drivers.of(device).0);
-    let Some(_careful) = driver.and_then(carefully) else {
+    if !driver.is_some_and(is_apart) {
         return error;
-    };
-    match again() {
-        Ok(_) => RunError::Device(DeviceError::Lost {
+    }
+    let also = |words: &str| {
+        RunError::Device(DeviceError::Lost {
             device: device.clone(),
-            reason: format!("{reason}; with a wait after each launch, the same run ended well"),
+            reason: format!("{reason}; {words}"),
             step: None,
             is_vague: false,
-        }),
+        })
+    };
+    match carefully(again) {
+        Ok(_) => also("with a wait after each launch, the same run ended well"),
+        Err(RunError::Device(DeviceError::Lost {
+            reason,
+            is_vague: true,
+            ..
+        })) => also(&format!("the same run did not begin once more: {reason}")),
         Err(
             named @ (RunError::DeviceLost { .. }
             | RunError::Device(DeviceError::Lost { .. })
