@@ -116,7 +116,7 @@ fn chosen(
     Ok(chosen)
 }
 
-/// Whether a call writes all of a storage, reads nothing of it but by operands, has no effect
+/// Whether a call writes all of a storage, which has elements, reads nothing of it but by operands, has no effect
 /// beside, and makes no check whose words would name a place in a part.
 fn can_divide(verified: &Verified, call: &Call, out: ValueId) -> bool {
     let Body::Kernel(body) = &call.def.body else {
@@ -124,7 +124,8 @@ fn can_divide(verified: &Verified, call: &Call, out: ValueId) -> bool {
     };
     let is_whole = verified.value(out).is_some_and(|info| {
         let storage = verified.storage(info.storage);
-        storage.is_some_and(|storage| storage.root == info.view)
+        let is_all = storage.is_some_and(|storage| storage.root == info.view);
+        is_all && info.view.shape.elements() > 0
     });
     is_whole
         && body.access == Access::Write
@@ -135,8 +136,10 @@ fn can_divide(verified: &Verified, call: &Call, out: ValueId) -> bool {
 /// Whether each device gets some of what is cut, and an operand is cut at all.
 fn fits(verified: &Verified, call: &Call, cut: &Cut, parts: u64) -> bool {
     let size_of = |(name, axis): &(&'static str, usize)| {
-        let value = call.value(call.def.param(name)?)?;
-        verified.view(value).shape.dims().get(*axis).copied()
+        let shape = &verified.view(call.value(call.def.param(name)?)?).shape;
+        // Of an axis without elements there is no slice.
+        let dims = (shape.elements() > 0).then(|| shape.dims());
+        dims?.get(*axis).copied()
     };
     let mut sizes = cut.operands.iter().map(size_of);
     cut.size >= parts && !cut.operands.is_empty() && sizes.all(|size| size == Some(cut.size))
