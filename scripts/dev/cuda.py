@@ -1,7 +1,7 @@
 """The CUDA kernels: compiled without a GPU, checked, packed into one fatbin a module.
 
 A module is a folder of `cuda/kernels`: `units.cu`, one unit a thread, or a file of its own of tuned
-kernels. Each becomes PTX by NVRTC, machine code of two GPUs by ptxas, and one fatbin in
+kernels. Each becomes PTX by NVRTC, machine code of several GPUs by ptxas, and one fatbin in
 `target/cuda`, made again when a file that it includes changes. `crates/csrc/build` embeds the
 fatbins if their `digest` is that of all sources.
 """
@@ -27,10 +27,12 @@ OUT = ROOT / "target" / "cuda"
 # One release: a newer compiler writes PTX that drivers of CUDA 13.0 refuse.
 WHEELS = locks.group("cuda")
 PTX_VERSION = ".version 9.0"
-# PTX for later GPUs, and machine code for these.
-PTX_TARGET, TARGETS = 80, (80, 90)
+# PTX for later GPUs, and machine code for these: a driver compiles the PTX of `poly` for a minute.
+PTX_TARGET, TARGETS = 80, (80, 90, 100, 120)
 # A thread's memory outside registers: it is reserved for every thread that the GPU can hold.
 FRAME_BYTES = 16896
+# A tuned kernel that works in memory anyway may spill this part of its frame.
+SPILLED_PART = 16
 
 _MODULES = ("kernels/*/*.cu", "driver/*.cu")
 _INCLUDES = (".", "cuda/units", "csrc", "csrc/include", "cuda/libc")
@@ -60,7 +62,7 @@ class Module:
 
     @property
     def is_tuned(self) -> bool:
-        """Whether its kernels are written for GPUs; these must not spill registers."""
+        """Whether its kernels are written for GPUs; these must keep registers in registers."""
         return self.source.name != "units.cu"
 
     @property
@@ -272,13 +274,13 @@ def resources(said: str, target: int) -> Iterator[Resources]:
 
 
 def refuse_waste(module: Module, functions: Sequence[Resources]) -> None:
-    """Raise for tuned kernels that spill registers, and for frames that are too large."""
+    """Raise for tuned kernels that spill more than a part of their frame; for too large frames."""
     wrong = []
     if {function.target for function in functions} != set(TARGETS):
         wrong.append("ptxas says nothing of its functions")
     for function in functions:
         name = f"{function.symbol} on sm_{function.target}"
-        if module.is_tuned and function.spills > 0:
+        if module.is_tuned and function.spills * SPILLED_PART > function.frame:
             wrong.append(f"{name}: spills {function.spills} bytes of registers")
         if function.frame > FRAME_BYTES:
             wrong.append(f"{name}: a frame of {function.frame} bytes")

@@ -65,6 +65,11 @@ def test_spills_of_tuned_kernels_and_large_frames_are_refused() -> None:
     cuda.refuse_waste(UNITS, spilling)
     with pytest.raises(DevError, match="cw_ntt_i64_cuda on sm_80: spills 12 bytes"):
         cuda.refuse_waste(TUNED, spilling)
+    in_memory = [cuda.Resources(target, "points", 255, 1600, 100) for target in cuda.TARGETS]
+    cuda.refuse_waste(TUNED, in_memory)
+    in_memory[0] = cuda.Resources(80, "points", 255, 1600, 101)
+    with pytest.raises(DevError, match="points on sm_80: spills 101 bytes"):
+        cuda.refuse_waste(TUNED, in_memory)
     large = said(spills=0, frame=cuda.FRAME_BYTES + 8)
     with pytest.raises(DevError, match=f"helper on sm_90: a frame of {cuda.FRAME_BYTES + 8} bytes"):
         cuda.refuse_waste(UNITS, large)
