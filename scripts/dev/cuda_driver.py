@@ -56,7 +56,7 @@ def _check_rows(env: Mapping[str, str]) -> None:
     shim = cuda_shim.LIBRARY
     image: Words = [_image_options(), f"-I{_TESTS}", _TESTS / "shim_image.cc", shim]
     gpu_stage.build_player(folder, [*image, "-Xlinker", "-rpath", "-Xlinker", str(shim.parent)])
-    gpu_stage.build_portable(folder)
+    gpu_stage.play_portable(folder)
     report = Report(folder, 3600.0, env)
     gpu_rows.check(report, folder, [module.name for module in cuda.modules()])
     if not report.passed:

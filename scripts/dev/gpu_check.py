@@ -10,11 +10,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -152,10 +154,20 @@ def _environment(built: Path, site: Path) -> Mapping[str, str]:
     """Unpack the wheel where nothing else is, and name that place to Python."""
     with ZipFile(_wheel(built)) as wheel:
         wheel.extractall(site)
+    lacking = sorted(name for name in _needs(site) if find_spec(name) is None)
+    if lacking:
+        raise DevError(f"gpu-check needs {', '.join(lacking)}, which {sys.executable} lacks")
     path = os.pathsep.join([str(site), str(ROOT)])
     rows = built / gpu_stage.ROWS  # of kernels that were mended here
     mended = {"CLOAKWORK_CUDA_KERNELS": str(rows)} if rows.exists() else {}
     return os.environ | {"PYTHONPATH": path, "PYTHONUNBUFFERED": "1"} | mended
+
+
+def _needs(site: Path) -> Iterator[str]:
+    """The packages that the wheel needs always, which have the names of their modules."""
+    for facts in site.glob("cloakwork-*.dist-info/METADATA"):
+        lines = re.finditer(r"^Requires-Dist: ([\w.-]+)[^;\n]*$", facts.read_text(), re.MULTILINE)
+        yield from (line[1] for line in lines)
 
 
 def _wheel(built: Path) -> Path:

@@ -10,6 +10,7 @@ import json
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,13 +23,16 @@ from scripts.dev.toolchain import words_of
 OUT = ROOT / "target" / "gpu"
 MOST_BYTES = 60 << 20
 FACTS, FATBINS, ROWS = "stage.json", "fatbins", "rows.so"
-DEMOS = ("digits", "disease", "sharpen")
+# Of those with encrypted data the one whose ciphertexts are small: others have 11 MB and more.
+DEMOS = ("disease",)
 _PORTABLE = ROOT / "tests" / "portable"
 _FLAGS = ["-std=c++20", "-O1", "-w", "-ffp-contract=off"]
 _ROWS: Words = [
     ROOT / "cuda" / "table.cc",
     *sorted((ROOT / "csrc" / "kernels").glob("*/prepare.cc")),
 ]
+# Finds the fatbins in FATBINS beside what it is linked into.
+_IMAGES = _PORTABLE / "fatbins_beside.cc"
 # The player finds the driver's library itself.
 _PLAYER: Words = ["-DCW_REPLAY_GPU", "-static-libstdc++", "-static-libgcc", "-ldl"]
 _INCLUDES = [f"-I{ROOT / folder}" for folder in (".", "csrc", "csrc/include", "tests/portable")]
@@ -65,8 +69,8 @@ def make(out: Path) -> Path:
     (out / FATBINS).mkdir()
     for module in cuda.modules():
         shutil.copy(module.fatbin, out / FATBINS)
-    build_player(out, [_images(out)])
-    build_portable(out)
+    build_player(out, [_IMAGES])
+    play_portable(out)
     programs = [_program(out, demo) for demo in DEMOS]
     modules = [module.name for module in cuda.modules()]
     facts = Facts(_commit(), modules, _ops(), programs)
@@ -89,7 +93,7 @@ def read(built: Path) -> Facts:
 
 
 def rebuild(out: Path, names: Sequence[str]) -> None:
-    """With the CUDA toolkit and g++ alone: modules made anew, the player and ROWS of them.
+    """With the CUDA toolkit and g++ alone: modules made anew, and the player and ROWS.
 
     `gpu-check` and everything else then take the kernels of ROWS instead of the wheel's, by
     CLOAKWORK_CUDA_KERNELS: a kernel can be mended where the GPU is.
@@ -99,8 +103,8 @@ def rebuild(out: Path, names: Sequence[str]) -> None:
     for module in cuda.modules():
         if not names or module.name in names:
             shutil.copy(module.fatbin, out / FATBINS)
-    build_player(out, [_images(out)])
-    _compile([_images(out), *_ROWS, "-shared", "-fPIC"], out / ROWS)
+    build_player(out, [_IMAGES])
+    _compile([_IMAGES, *_ROWS, "-shared", "-fPIC"], out / ROWS)
     say(f"cuda: {out / ROWS} has the kernels: CLOAKWORK_CUDA_KERNELS names it")
 
 
@@ -109,15 +113,23 @@ def build_player(out: Path, images: Words) -> None:
     _compile([_PORTABLE / "replay_cuda.cc", *images, *_ROWS, *_PLAYER], out / gpu_rows.PLAYER)
 
 
-def build_portable(out: Path) -> None:
-    """Build the player of the portable rows, and write their digests."""
+def play_portable(out: Path) -> None:
+    """Write the digests of the portable rows, and numbers of those that a digest does not hold."""
     archives = aarch64.built_kernels()
     if archives is None:
         raise DevError("the kernels are not built here: `dev.py setup` builds them")
-    program = out / gpu_rows.PORTABLE
-    _compile([_PORTABLE / "replay.cc", *sorted(archives.glob("*.a")), "-static"], program)
-    done = subprocess.run([program], capture_output=True, text=True, check=True)
-    (out / gpu_rows.DIGESTS).write_text(done.stdout)
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "replay"
+        _compile([_PORTABLE / "replay.cc", *sorted(archives.glob("*.a")), "-static"], program)
+        digests = _said([program])
+        (out / gpu_rows.DIGESTS).write_text(digests)
+        by_library = filter(aarch64.by_library, aarch64.digests(digests))
+        (out / gpu_rows.NUMBERS).write_text(_said([program, *by_library]))
+
+
+def _said(command: Words) -> str:
+    words = [str(word) for word in command]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout
 
 
 def _compile(words: Words, out: Path) -> None:
@@ -126,29 +138,17 @@ def _compile(words: Words, out: Path) -> None:
     call_or_fail([*compiler, *_FLAGS, *_INCLUDES, "-s", *words, "-o", out])
 
 
-def _images(folder: Path) -> Path:
-    """The source that has the fatbins of a folder, by their modules' names."""
-    files = sorted((folder / FATBINS).glob("*.fatbin"))
-    found = ['#include "cuda/modules.h"']
-    found += [f'CW_FATBIN({at}, "{file.resolve()}")' for at, file in enumerate(files)]
-    found += ['extern "C" const void* cw_cuda_module(const char* name, uint64_t* bytes) {']
-    found += [f'  CW_FATBIN_NAMED({at}, "{file.stem}")' for at, file in enumerate(files)]
-    source = folder / FATBINS / "images.cc"
-    source.write_text("\n".join([*found, "  *bytes = 0;", "  return nullptr;", "}", ""]))
-    return source
-
-
 def _build_wheel(out: Path) -> None:
     options: Words = ["--locked", "--profile", PROFILE, "--out", out]
     call_or_fail([VENV / "bin" / "maturin", "build", *options], environment())
 
 
 def _program(out: Path, demo: str) -> str:
-    """Run a demo; its transcript has its results."""
-    folder = ROOT / "target" / "gpu-demos"
-    call_or_fail([VENV / "bin" / "cloakwork", "demo", demo, "--out", folder], environment())
-    name = f"{demo}.json"
-    shutil.copy(folder / name, out / name)
+    """Run a demo; its transcript, which has its results, without the text of numbers."""
+    folder, name = ROOT / "target" / "gpu-demos", f"{demo}.cwk"
+    cloakwork = VENV / "bin" / "cloakwork"
+    call_or_fail([cloakwork, "demo", demo, "--out", folder], environment())
+    call_or_fail([cloakwork, "convert", folder / f"{demo}.json", out / name], environment())
     return name
 
 

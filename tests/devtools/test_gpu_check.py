@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -46,9 +48,7 @@ for row, what in ROWS[sys.argv[2]]:
         print(row, 1, what, flush=True)
     behind |= row == sys.argv[-1]
 """
-PORTABLE = """#!/bin/sh
-echo exp_f64_portable 1 0x1.0p+0
-"""
+NUMBERS = "cos_f64_portable 1 0x1.8p+0\nexp_f64_portable 1 0x1.0p+0\n"
 # Of the module that is right, and of all.
 ONE = "add_i64_portable 1 11\n"
 DIGESTS = (
@@ -76,12 +76,9 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for path in sorted(package.rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 wheel.write(path, path.relative_to(package))
-    for name, text in {
-        gpu_rows.PLAYER: PLAYER.format(python=sys.executable),
-        gpu_rows.PORTABLE: PORTABLE,
-    }.items():
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o755)
+    (folder / gpu_rows.PLAYER).write_text(PLAYER.format(python=sys.executable))
+    (folder / gpu_rows.PLAYER).chmod(0o755)
+    (folder / gpu_rows.NUMBERS).write_text(NUMBERS)
     (folder / gpu_rows.DIGESTS).write_text(ONE)
     facts = {"commit": "0123456789ab", "modules": ["good"], "ops": ["add", "sum"], "programs": []}
     (folder / gpu_stage.FACTS).write_text(json.dumps(facts))
@@ -129,6 +126,36 @@ def test_a_broken_context_fails_the_steps_that_it_breaks(built: Path, tmp_path: 
     failed = held["result"]["add"]["failed"]
     assert "CUDA_ERROR_ILLEGAL_ADDRESS" in failed
     assert "; the last kernel of the queue was add_" in failed
+
+
+def test_packages_that_are_not_there_are_named_at_once(built: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(built, tmp_path / "built")
+    with ZipFile(folder / "cloakwork-0-abi3.whl", "a") as wheel:
+        needs = ("numpy>=2", "nonesuch>=1", "absent>=1 ; extra == 'serve'")
+        lines = "\n".join(f"Requires-Dist: {need}" for need in needs)
+        wheel.writestr("cloakwork-0.dist-info/METADATA", lines)
+    done = called("--built", folder, "--out", tmp_path, settings="")
+    assert done.returncode == 2
+    assert f"gpu-check needs nonesuch, which {sys.executable} lacks" in done.stderr
+
+
+def test_fatbins_are_found_beside_what_is_linked_with_them(tmp_path: Path) -> None:
+    compiler = shutil.which("c++")
+    if compiler is None:
+        pytest.skip("no C++ compiler")
+    library = tmp_path / "rows.so"
+    source = ROOT / "tests" / "portable" / "fatbins_beside.cc"
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
+    (tmp_path / "fatbins").mkdir()
+    (tmp_path / "fatbins" / "rns.fatbin").write_bytes(b"code\0of a GPU")
+    module = ctypes.CDLL(str(library)).cw_cuda_module
+    module.restype = ctypes.c_void_p
+    size = ctypes.c_uint64(7)
+    for _ in range(2):
+        start = module(b"rns", ctypes.byref(size))
+        assert ctypes.string_at(start, size.value) == b"code\0of a GPU"
+        (tmp_path / "fatbins" / "rns.fatbin").unlink(missing_ok=True)
+    assert (module(b"ntt", ctypes.byref(size)), size.value) == (None, 0)
 
 
 def test_without_a_gpu_it_says_so_and_stops(built: Path, tmp_path: Path) -> None:
