@@ -116,8 +116,8 @@ fn chosen(
     Ok(chosen)
 }
 
-/// Whether a call writes all of a storage, which has elements, reads nothing of it but by operands, has no effect
-/// beside, and makes no check whose words would name a place in a part.
+/// Whether a call writes all of a storage, which has elements, reads nothing of it but by operands,
+/// has no effect beside, and makes no check whose words would name a place in a part.
 fn can_divide(verified: &Verified, call: &Call, out: ValueId) -> bool {
     let Body::Kernel(body) = &call.def.body else {
         return false;
