@@ -282,7 +282,7 @@ impl Queue {
         let current = self.device.gpu.enter();
         let recorded = current.and_then(|_current| self.timeline.record(self.stream));
         let number = recorded.unwrap_or_else(|failure| {
-            self.timeline.fail(failure.into());
+            self.timeline.fail(self.behind(failure).into());
             self.timeline.record_nothing()
         });
         event_of(self.number, number)
