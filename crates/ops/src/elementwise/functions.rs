@@ -73,6 +73,6 @@ binary!(
     RealFloats,
     Same,
     "`log(exp(a) + exp(b))` without intermediate overflow.",
-    NEAR,
+    NEAR.of_operands(),
     |_, x| Number::Real(real::logaddexp(x[0].real(), x[1].real()))
 );

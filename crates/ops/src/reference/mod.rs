@@ -151,6 +151,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sums_that_cancel_are_as_near_as_their_operands_allow() {
+        let near = number::Accuracy::units(5.0, 32.0);
+        let operands = [Number::Real(-0.75), Number::Real(f64::NEG_INFINITY)];
+        let slack =
+            |own: number::Accuracy, result| own.slack(DType::F64, &Number::Real(result), &operands);
+        assert_eq!(
+            slack(near, 0.125),
+            Slack::Within(5.0 * 0.125 * f64::EPSILON)
+        );
+        let sum = near.of_operands();
+        assert_eq!(slack(sum, 0.125), Slack::Within(5.0 * 0.75 * f64::EPSILON));
+        assert_eq!(slack(sum, -2.0), Slack::Within(5.0 * 2.0 * f64::EPSILON));
+    }
+
+    #[test]
     fn agreement_is_of_bits_of_numbers_or_of_nothing() {
         let word = |x: f64| x.to_bits() as i64;
         let within = |got: f64, want: f64, slack| agrees(DType::F64, word(got), word(want), slack);

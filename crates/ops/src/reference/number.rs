@@ -214,6 +214,8 @@ fn low_bits(dtype: DType, value: i128) -> i64 {
 pub struct Accuracy {
     real: Option<f64>,
     complex: Option<f64>,
+    /// Units are those of the largest operand, where that is larger than the result.
+    cancels: bool,
 }
 
 impl Accuracy {
@@ -221,11 +223,13 @@ impl Accuracy {
     pub const EXACT: Self = Self {
         real: None,
         complex: None,
+        cancels: false,
     };
     /// The number; zeros of either sign are equal.
     pub const EQUAL: Self = Self {
         real: Some(0.0),
         complex: Some(0.0),
+        cancels: false,
     };
 
     /// So many units of real numbers, so many of complex ones.
@@ -234,6 +238,7 @@ impl Accuracy {
         Self {
             real: Some(real),
             complex: Some(complex),
+            cancels: false,
         }
     }
 
@@ -243,12 +248,22 @@ impl Accuracy {
         Self {
             real: None,
             complex: Some(complex),
+            cancels: false,
         }
     }
 
-    /// The slack of each component of a result.
+    /// Of a sum in which operands may cancel.
     #[must_use]
-    pub fn slack(self, dtype: DType, number: &Number) -> Slack {
+    pub const fn of_operands(self) -> Self {
+        Self {
+            cancels: true,
+            ..self
+        }
+    }
+
+    /// The slack of each component of a result of operands.
+    #[must_use]
+    pub fn slack(self, dtype: DType, number: &Number, operands: &[Number]) -> Slack {
         let units = match number {
             Number::Open => return Slack::Open,
             Number::Real(_) => self.real,
@@ -258,7 +273,10 @@ impl Accuracy {
         match units {
             None => Slack::Bits,
             Some(units) => {
-                let unit = (number.magnitude() * epsilon(dtype)).max(least(dtype));
+                let sizes = operands.iter().map(Number::magnitude);
+                let finite = sizes.filter(|size| self.cancels && size.is_finite());
+                let size = finite.fold(number.magnitude(), f64::max);
+                let unit = (size * epsilon(dtype)).max(least(dtype));
                 Slack::Within(if unit.is_finite() { units * unit } else { 0.0 })
             }
         }

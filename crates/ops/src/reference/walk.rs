@@ -43,7 +43,7 @@ pub fn map(
     let numbers = (0..out.shape().elements()).map(|index| {
         let given: Vec<Number> = operands.iter().map(|own| own.number(index)).collect();
         let number = (scalar.of)(dtype, &given);
-        let slack = scalar.accuracy.slack(out.dtype, &number);
+        let slack = scalar.accuracy.slack(out.dtype, &number, &given);
         (number, slack)
     });
     Ok(expected(out.dtype, numbers))
