@@ -5,6 +5,8 @@
 #include "cuda/plans/linear.h"
 #include "cuda/plans/msm.h"
 #include "cuda/plans/ntt.h"
+#include "cuda/plans/reduction.h"
+#include "cuda/plans/sort.h"
 #include "cuda/plans/spaces.h"
 #include "cuda/plans/units.h"
 #include "kernels/contents/derived.h"
@@ -51,15 +53,38 @@ constexpr Plans kOwnPlans[] = {
     {"intt", PlanIntt, PlanNttLimb},
     {"field_ntt_columns", PlanFieldNtt, PlanOneThread},
     {"field_ntt_rows", PlanFieldNtt, PlanOneThread},
+    {"sum", PlanReduction, nullptr},
+    {"prod", PlanReduction, nullptr},
+    {"min", PlanReduction, nullptr},
+    {"max", PlanReduction, nullptr},
+    {"any", PlanReduction, nullptr},
+    {"all", PlanReduction, nullptr},
+    {"count_nonzero", PlanReduction, nullptr},
+    {"argmin", PlanReduction, nullptr},
+    {"argmax", PlanReduction, nullptr},
+    {"cumulative_sum", PlanScan, nullptr},
+    {"cumulative_prod", PlanScan, nullptr},
+    {"sort", PlanSort, nullptr, "sort"},
+    {"argsort", PlanArgsort, nullptr, "sort"},
+    {"msm_combine", PlanUnits, nullptr, "msm"},
+    {"msm_digits", PlanMsmDigits, nullptr, "msm"},
     {"msm_windows", PlanMsm, nullptr, "msm"},
 };
 constexpr Plans kUnits = {nullptr, PlanUnits, PlanOneThread};
+constexpr Plans kElements = {nullptr, PlanElementwise, PlanOneThread};
 
-constexpr Plans PlansOf(const char* kernel) {
+constexpr Plans PlansOf(const char* kernel, const char* module) {
   for (const Plans& own : kOwnPlans) {
     if (Same(own.kernel, kernel)) return own;
   }
-  return kUnits;
+  // Those of words; the field module has some of larger elements, a unit a thread.
+  const bool moves = Same(module, "words") && (Same(kernel, "copy") || Same(kernel, "fill"));
+  return moves || Same(module, "elementwise") ? kElements : kUnits;
+}
+
+constexpr const char* ModuleOf(const char* kernel, const char* module) {
+  const char* own = PlansOf(kernel, module).module;
+  return own == nullptr ? module : own;
 }
 
 constexpr uint32_t kPreference = 64;
@@ -75,11 +100,11 @@ constexpr cw_kernel_row RowOf(const char* kernel, const char* symbol, uint32_t i
 #define CW_KERNEL(kernel, suffix, Function, In, Out, derived)                      \
   {RowOf(#kernel, #kernel "_" #suffix "_cuda", Element<In>::kDtype,                \
          Element<Out>::kDtype, Element<Out>::kBytes, derived),                     \
-   PlansOf(#kernel).module == nullptr ? CW_MODULE : PlansOf(#kernel).module,       \
+   ModuleOf(#kernel, CW_MODULE),                                                   \
    "cw_" #kernel "_" #suffix "_cuda",                                              \
    derived.prepare == nullptr ? nullptr : "cw_prepare_" #derived,                  \
-   PlansOf(#kernel).plan,                                                          \
-   derived.prepare == nullptr ? nullptr : PlansOf(#kernel).plan_prepare},
+   PlansOf(#kernel, CW_MODULE).plan,                                               \
+   derived.prepare == nullptr ? nullptr : PlansOf(#kernel, CW_MODULE).plan_prepare},
 #define CW_PORTABLE_KERNEL CW_KERNEL
 
 // Not constexpr: with sanitizers g++ takes no comparison of a function's address for a constant.

@@ -21,7 +21,7 @@ CW_INLINE void ForEachPlace(u32 rank, const i64* dims, const i64* const (&stride
       for (int i = 0; i < operands; ++i) at[i] = 0;
       u64 rest = place;
       for (u32 axis = rank; axis-- > 0 && rest != 0;) {
-        const i64 index = (i64)TakeIndex(rest, (u64)dims[axis]);
+        const i64 index = axis == 0 ? (i64)rest : (i64)TakeIndex(rest, (u64)dims[axis]);
         for (int i = 0; i < operands; ++i) at[i] += index * strides[i][axis];
       }
       body(at);
@@ -36,7 +36,7 @@ CW_INLINE void ForEachPlace(u32 rank, const i64* dims, const i64* const (&stride
     i64 first[operands] = {};
     u64 rest = row;
     for (u32 axis = last; axis-- > 0 && rest != 0;) {
-      const i64 index = (i64)TakeIndex(rest, (u64)dims[axis]);
+      const i64 index = axis == 0 ? (i64)rest : (i64)TakeIndex(rest, (u64)dims[axis]);
       for (int i = 0; i < operands; ++i) first[i] += index * strides[i][axis];
     }
     for (u64 place = ThreadIndex(); place < length; place += ThreadCount()) {

@@ -56,12 +56,21 @@ CW_BUILTIN(trunc)
   inline float __builtin_##name##f(float a, float b) { return ::name##f(a, b); }       \
   inline double __builtin_##name(double a, double b) { return ::name(a, b); }
 CW_BUILTIN(atan2)
-CW_BUILTIN(copysign)
 CW_BUILTIN(fmod)
 CW_BUILTIN(hypot)
 CW_BUILTIN(nextafter)
 CW_BUILTIN(pow)
 #undef CW_BUILTIN
+
+// NVRTC makes a call of the builtin function out of ::copysign of a constant: it would call itself.
+inline float __builtin_copysignf(float a, float b) {
+  const unsigned size = __float_as_uint(a) & 0x7fffffffu;
+  return __uint_as_float(size | (__float_as_uint(b) & 0x80000000u));
+}
+inline double __builtin_copysign(double a, double b) {
+  const long long sign = (long long)(1ull << 63);
+  return __longlong_as_double((__double_as_longlong(a) & ~sign) | (__double_as_longlong(b) & sign));
+}
 
 inline float __builtin_fmaf(float a, float b, float c) { return ::fmaf(a, b, c); }
 inline double __builtin_fma(double a, double b, double c) { return ::fma(a, b, c); }

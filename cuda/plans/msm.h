@@ -70,19 +70,28 @@ inline void PlanMsmOf(const cw_cuda_row* row, const cw_launch* launch, u64 units
   const auto add = [&](const char* symbol, u64 blocks, u64 threads) {
     plan->grids[plan->count++] = GridOf(row->module, symbol, blocks, threads, point_bytes);
   };
-  const u64 spread = Min(CeilDiv(units * layout.points, 256), most);
+  const u64 rows = Min(units, 65535);  // of gridDim.y
+  const u64 spread = Min(CeilDiv(layout.points, 256), CeilDiv(most, rows));
   plan->scratch_bytes = layout.bytes;
   plan->count = 0;
   add("cw_msm_clear_cuda", Min(CeilDiv(layout.Zeros() / 4, 256), most), 256);
   add("cw_msm_count_cuda", spread, 256);
+  plan->grids[plan->count - 1].blocks[1] = (u32)rows;
   add("cw_msm_scan_cuda", units, 512);
   add("cw_msm_place_cuda", spread, 256);
+  plan->grids[plan->count - 1].blocks[1] = (u32)rows;
   // The first blocks take buckets, one a thread; as many as the device holds take pieces.
   const u64 blocks = CeilDiv(units * layout.buckets, kMsmThreads);
   add(row->function, blocks + 4 * (u64)limits->multiprocessors, kMsmThreads);
   add(own.pieces, units, kMsmThreads);
   add(own.segments, CeilDiv(units * layout.segments, kMsmThreads), kMsmThreads);
   add(own.total, units, kMsmThreads);
+}
+
+// A thread for each scalar of the blocks that units are.
+inline void PlanMsmDigits(const cw_cuda_row* row, const cw_launch* launch, u64 units,
+                          const cw_cuda_limits* limits, cw_cuda_plan* plan) {
+  PlanThreads(row, units * MsmDigitsShape(launch->params).block, limits, plan);
 }
 
 // A point in XYZZ coordinates has twice the bytes of an affine one.

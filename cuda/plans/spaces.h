@@ -9,7 +9,7 @@ namespace {
 
 // Rows from this length on have threads of their own.
 constexpr u64 kLongRow = 32;
-// Elements that a thread takes of a row: they share the row's offsets.
+// Elements that a thread takes of a row, of large spaces: they share the row's offsets.
 constexpr u64 kRowElements = 4;
 constexpr u64 kMostRows = 65535;  // of gridDim.y
 
@@ -20,9 +20,13 @@ inline void PlanSpace(const cw_cuda_row* row, const cw_launch* launch, u32 rank,
   const u64 length = rank == 0 ? 1 : Dim(*launch, rank - 1);
   if (length < kLongRow) return;
   const u64 threads = length < 256 * kRowElements ? 64 : 256;
+  const u64 rows = Min(places / length, kMostRows);
+  // A grid that would leave multiprocessors without work takes one element a thread.
+  const u64 few = 4 * (u64)limits->multiprocessors;
+  const u64 each = rows * CeilDiv(length, threads * kRowElements) < few ? 1 : kRowElements;
   cw_cuda_grid grid =
-      GridOf(row->module, row->function, CeilDiv(length, threads * kRowElements), threads, 1);
-  grid.blocks[1] = (u32)Min(places / length, kMostRows);
+      GridOf(row->module, row->function, CeilDiv(length, threads * each), threads, 1);
+  grid.blocks[1] = (u32)rows;
   OneGrid(plan, grid);
 }
 

@@ -48,7 +48,7 @@ void Enter() {
 // Runs every fiber to its next barrier or its end. Returns how many wait at a barrier.
 size_t Round(size_t threads) {
   size_t waiting = 0;
-  for (size_t i = 0; i < threads; ++i) {
+  for (size_t i = threads; i-- > 0;) {
     Fiber& fiber = block.fibers[i];
     if (fiber.is_done) continue;
     block.running = i;
@@ -110,9 +110,11 @@ extern "C" __attribute__((visibility("default"))) int cw_shim_launch(const cw_cu
   block.memory = memory;
   gridDim = {grid->blocks[0], grid->blocks[1], grid->blocks[2]};
   blockDim = {grid->threads, 1, 1};
-  for (uint32_t z = 0; z < gridDim.z; ++z) {
-    for (uint32_t y = 0; y < gridDim.y; ++y) {
-      for (uint32_t x = 0; x < gridDim.x; ++x) {
+  // The last first, here and in Round: what depends on the order of threads gives other results
+  // than the portable rows, which go from the first to the last.
+  for (uint32_t z = gridDim.z; z-- > 0;) {
+    for (uint32_t y = gridDim.y; y-- > 0;) {
+      for (uint32_t x = gridDim.x; x-- > 0;) {
         blockIdx = {x, y, z};
         RunBlock(grid->threads);
       }

@@ -33,6 +33,14 @@ inline uint64_t __umul64hi(uint64_t a, uint64_t b) {
   return (uint64_t)((unsigned __int128)a * b >> 64);
 }
 
+// The bits in reverse.
+inline uint32_t __brev(uint32_t a) {
+  a = __builtin_bswap32(a);
+  a = (a >> 4 & 0x0f0f0f0fu) | (a & 0x0f0f0f0fu) << 4;
+  a = (a >> 2 & 0x33333333u) | (a & 0x33333333u) << 2;
+  return (a >> 1 & 0x55555555u) | (a & 0x55555555u) << 1;
+}
+
 template <class T>
 inline T atomicAdd(T* at, T value) {
   return __atomic_fetch_add(at, value, __ATOMIC_RELAXED);

@@ -49,8 +49,10 @@ _OPTIONS = [
     # "Unrecognized #pragma": GCC's.
     "-diag-suppress=161,186",
 ]
-# What is not tuned is compiled for size, and quickly.
-_UNITS = ["-DCW_CUDA_UNITS", "-Ofc=mid"]
+# What is not tuned calls large functions: a copy of them for each row takes long to compile.
+_UNITS = ["-DCW_CUDA_UNITS"]
+# Compiled for size, and quickly: else it has twice the bytes, and takes twice as long.
+_FOR_SIZE = {"poly": ["-Ofc=mid"]}
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,8 @@ class Module:
     @property
     def options(self) -> list[str]:
         """The compiler's options but for folders."""
-        return _OPTIONS if self.is_tuned else [*_OPTIONS, *_UNITS]
+        own = [] if self.is_tuned else [*_UNITS, *_FOR_SIZE.get(self.name, [])]
+        return [*_OPTIONS, *own]
 
     def digest(self) -> str:
         """A digest of all that its fatbin is made from."""
@@ -237,6 +240,7 @@ def _compile(compilers: Compilers, module: Module) -> list[Resources]:
     _run([*compiler, module.source, ptx, *module.options, *folders])
     if PTX_VERSION not in ptx.read_text()[:2000]:
         raise DevError(f"cuda: {ptx} is not of {PTX_VERSION}: are the compilers of {WHEELS}?")
+    refuse_endless(module, ptx.read_text())
     images = [f"--image3=kind=ptx,sm={PTX_TARGET},file={ptx}"]
     needed: list[Resources] = []
     for target in TARGETS:
@@ -271,6 +275,18 @@ def resources(said: str, target: int) -> Iterator[Resources]:
         spills = int(match["stores"]) + int(match["loads"])
         registers = int(match["registers"] or 0)
         yield Resources(target, match["name"], registers, int(match["frame"]), spills)
+
+
+def refuse_endless(module: Module, ptx: str) -> None:
+    """Raise for a branch to itself: a function that calls itself at its end, as NVRTC writes it.
+
+    So became `::copysign` of a constant in a `__builtin_copysign` that was made of it.
+    """
+    endless = re.search(r"^(\$L\w+):\s*bra(?:\.uni)?\s+\1;", ptx, re.MULTILINE)
+    if endless:
+        entries = re.findall(r"^\.visible \.entry (\w+)\($", ptx[: endless.start()], re.MULTILINE)
+        where = f"at or behind {entries[-1]}" if entries else "in a function"
+        raise DevError(f"cuda: {module.name}: a loop without an end, {where}", 1)
 
 
 def refuse_waste(module: Module, functions: Sequence[Resources]) -> None:

@@ -60,6 +60,22 @@ def test_builtin_functions_of_the_kernels_have_names_of_cuda() -> None:
     assert used - known == set()
 
 
+def test_a_function_that_would_call_itself_for_ever_is_refused() -> None:
+    text = """.visible .entry cw_sign_c64_cuda(
+\t.param .u64 cw_sign_c64_cuda_param_0
+)
+{
+$L__BB1_2:
+\tbra.uni \t$L__BB1_2;
+}
+"""
+    with pytest.raises(
+        DevError, match="words: a loop without an end, at or behind cw_sign_c64_cuda"
+    ):
+        cuda.refuse_endless(UNITS, text)
+    cuda.refuse_endless(UNITS, text.replace("bra.uni \t$L__BB1_2", "bra.uni \t$L__BB1_3"))
+
+
 def test_spills_of_tuned_kernels_and_large_frames_are_refused() -> None:
     spilling = said(spills=4, frame=96)
     cuda.refuse_waste(UNITS, spilling)

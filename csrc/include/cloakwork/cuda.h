@@ -13,12 +13,12 @@
 extern "C" {
 #endif
 
-#define CW_CUDA_ABI 2u
+#define CW_CUDA_ABI 3u
 
 enum {
   CW_CUDA_OPERANDS = 16,  // at most, of a launch
   CW_CUDA_WORDS = 432,    // that a launch carries itself
-  CW_CUDA_GRIDS = 8,      // at most, of a launch
+  CW_CUDA_GRIDS = 32,     // at most, of a launch
 };
 
 // A launch as a kernel gets it: by value, 3,624 bytes. Its words are, one after another:

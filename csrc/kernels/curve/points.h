@@ -21,6 +21,17 @@ template <class F>
 __attribute__((noinline)) F Squared(const F& a) {
   return Square(a);
 }
+#if defined(CW_CUDA) && !defined(CW_CUDA_UNITS)
+// On GPUs a call costs its operands a way through memory.
+template <class P>
+CW_INLINE Fp<P> Times(const Fp<P>& a, const Fp<P>& b) {
+  return Mul(a, b);
+}
+template <class P>
+CW_INLINE Fp<P> Squared(const Fp<P>& a) {
+  return Square(a);
+}
+#endif
 
 template <class F>
 struct Xyzz {
@@ -78,12 +89,16 @@ CW_CALLED Xyzz<F> Add(const Xyzz<F>& a, const Xyzz<F>& b) {
 }
 
 template <class F>
-CW_CALLED Xyzz<F> Add(const Xyzz<F>& a, const Affine<F>& b) {
+CW_INLINE Xyzz<F> AddPoint(const Xyzz<F>& a, const Affine<F>& b) {
   if (IsInfinite(b)) return a;
   if (IsInfinite(a)) return ToXyzz(b);
   const F u = Sub(Times(b.x, a.zz), a.x), r = Sub(Times(b.y, a.zzz), a.y);
   if (IsZero(u)) return IsZero(r) ? Double(a) : InfiniteXyzz<F>();
   return AddFrom(a.x, a.y, u, r, a.zz, a.zzz);
+}
+template <class F>
+CW_CALLED Xyzz<F> Add(const Xyzz<F>& a, const Affine<F>& b) {
+  return AddPoint(a, b);
 }
 
 // The affine point, given 1 / ZZZ: 1 / Z = ZZ / ZZZ, so that x = X ZZ^2 / ZZZ^2.

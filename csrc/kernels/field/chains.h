@@ -6,6 +6,7 @@
 #define CLOAKWORK_KERNELS_FIELD_CHAINS_H_
 
 #include "kernels/field/primes.h"
+#include "kernels/field/ptx.h"
 
 namespace cw {
 namespace {
@@ -94,7 +95,7 @@ CW_INLINE Words<6> Difference(const Words<6>& a, const Words<6>& b, u64* mask) {
   return {{t0, t1, t2, t3, t4, t5}};
 }
 
-#else
+#elif !defined(CW_HAS_PTX)
 
 template <class Prime, u32 N>
 CW_INLINE Words<N> Reduce(const Words<N>& a) {

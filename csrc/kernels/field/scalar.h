@@ -45,6 +45,8 @@ template <class Prime, u32 N>
 CW_LARGE Words<N> MulLazy(const Words<N>& a, const Words<N>& b) {
 #if defined(CW_HAS_ADX)
   return MulAdx<Prime>(a, b);
+#elif defined(CW_HAS_PTX)
+  return MulPtx<Prime>(a, b);
 #else
   constexpr Words<N> p = Prime::kModulus;
   u64 t[N] = {};

@@ -103,7 +103,7 @@ CW_INLINE void SearchExtreme(const cw_launch& launch, u64 begin, u64 end) {
   if (plan.columns) {
     SearchColumns<In, Op>(launch, plan, begin, end);
   } else {
-    SearchRows<ExtremeFold<V, In, Op>, Op>(launch, plan, begin, end);
+    SearchRows<typename ExtremeFold<V, In, Op>::Type, Op>(launch, plan, begin, end);
   }
 }
 

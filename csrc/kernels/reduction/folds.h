@@ -56,6 +56,7 @@ struct LaneFold {
   }
 
   static CW_INLINE void Step(State& state, const T* a) {
+    static_assert(sizeof(typename State::Vector) == State::kBytes, "the compiler has vectors");
 #pragma GCC unroll 8
     for (u64 i = 0; i < State::kParts; ++i) {
       typename State::Vector own;

@@ -12,7 +12,7 @@ namespace cw {
 namespace {
 
 // Results computed at once if they are contiguous: a page of eight-byte elements.
-constexpr u64 kColumns = 512;
+constexpr u64 kNeighbours = 512;
 // Reduced positions folded in one pass over those results.
 constexpr u64 kGroup = 8;
 // Fewer neighbours than this do not pay for a pass.
@@ -50,7 +50,7 @@ struct ReductionPlan {
   }
 
   // Elements from one array of accumulators to the next.
-  u64 ColumnStride() const { return RoundUp(Min(kColumns, units)); }
+  u64 ColumnStride() const { return RoundUp(Min(kNeighbours, units)); }
 
   // Accumulators that a tree over all groups holds at once, and the one in progress.
   u64 Levels() const {

@@ -165,7 +165,7 @@ void ReduceColumns(const cw_launch& launch, const ReductionPlan& plan, u64 begin
   i64 offsets[kBlock];
   Out buffer[kBlock];
   const bool direct = kept.stepped[0] && kept.step[0] == 1 && kept.stepped[1] && kept.step[1] == 1;
-  ForEachBlockOf(direct ? kColumns : kBlock, kept, begin, end, [&](u64 position, u64 count) {
+  ForEachBlockOf(direct ? kNeighbours : kBlock, kept, begin, end, [&](u64 position, u64 count) {
     columns.first = Data<const In>(launch, 1);
     columns.step = kept.step[1];
     columns.count = count;
@@ -193,55 +193,64 @@ void Reduce(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
   }
 }
 
+// The fold of each kernel, by the type of the elements.
+template <class V, class In>
+struct SumFold
+    : Choose<kIsBool<In>, LoopFold<CountTrue<uint8_t>>,
+             typename Choose<kIsInteger<In>, LoopFold<IntegerSum<SumWord<In>>>,
+                             LaneFold<V, In, AddOp>>::Type> {};
+template <class V, class In>
+struct ProductFold
+    : Choose<kIsInteger<In>, LoopFold<IntegerProduct<SumWord<In>>>,
+             typename Choose<kIsComplex<In>, LoopFold<ComplexProduct<In>>,
+                             LaneFold<V, In, MultiplyOp>>::Type> {};
+template <class V, class In, class Op>
+struct ExtremeFold
+    : Choose<kIsInteger<In>, LoopFold<IntegerExtreme<In, Op>>, LaneFold<V, In, Op>> {};
+template <class V, class In>
+struct LeastFold : ExtremeFold<V, In, LeastOp> {};
+template <class V, class In>
+struct GreatestFold : ExtremeFold<V, In, GreatestOp> {};
+template <class V, class In>
+struct AnyTrueFold : TypeIs<LoopFold<Search<typename Unsigned<In>::Type, true>>> {};
+template <class V, class In>
+struct AllTrueFold : TypeIs<LoopFold<Search<typename Unsigned<In>::Type, false>>> {};
+template <class V, class In>
+struct CountNonzeroFold : TypeIs<LoopFold<CountTrue<typename Unsigned<In>::Type>>> {};
+
 template <class V, class In, class Out>
 void Sum(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
-  if constexpr (kIsBool<In>) {
-    Reduce<LoopFold<CountTrue<uint8_t>>>(launch, begin, end, scratch);
-  } else if constexpr (kIsInteger<In>) {
-    Reduce<LoopFold<IntegerSum<SumWord<In>>>>(launch, begin, end, scratch);
-  } else {
-    Reduce<LaneFold<V, In, AddOp>>(launch, begin, end, scratch);
-  }
+  Reduce<typename SumFold<V, In>::Type>(launch, begin, end, scratch);
 }
 
 template <class V, class In, class Out>
 void Product(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
-  if constexpr (kIsInteger<In>) {
-    Reduce<LoopFold<IntegerProduct<SumWord<In>>>>(launch, begin, end, scratch);
-  } else if constexpr (kIsComplex<In>) {
-    Reduce<LoopFold<ComplexProduct<In>>>(launch, begin, end, scratch);
-  } else {
-    Reduce<LaneFold<V, In, MultiplyOp>>(launch, begin, end, scratch);
-  }
+  Reduce<typename ProductFold<V, In>::Type>(launch, begin, end, scratch);
 }
-
-template <class V, class In, class Op>
-using ExtremeFold = typename Choose<kIsInteger<In>, TypeIs<LoopFold<IntegerExtreme<In, Op>>>,
-                                    TypeIs<LaneFold<V, In, Op>>>::Type::Type;
 
 template <class V, class In, class Out>
 void Least(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
-  Reduce<ExtremeFold<V, In, LeastOp>>(launch, begin, end, scratch);
+  Reduce<typename LeastFold<V, In>::Type>(launch, begin, end, scratch);
 }
 
 template <class V, class In, class Out>
 void Greatest(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
-  Reduce<ExtremeFold<V, In, GreatestOp>>(launch, begin, end, scratch);
+  Reduce<typename GreatestFold<V, In>::Type>(launch, begin, end, scratch);
 }
 
 template <class V, class In, class Out>
 void AnyTrue(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
-  Reduce<LoopFold<Search<typename Unsigned<In>::Type, true>>>(launch, begin, end, scratch);
+  Reduce<typename AnyTrueFold<V, In>::Type>(launch, begin, end, scratch);
 }
 
 template <class V, class In, class Out>
 void AllTrue(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
-  Reduce<LoopFold<Search<typename Unsigned<In>::Type, false>>>(launch, begin, end, scratch);
+  Reduce<typename AllTrueFold<V, In>::Type>(launch, begin, end, scratch);
 }
 
 template <class V, class In, class Out>
 void CountNonzero(const cw_launch& launch, u64 begin, u64 end, void* scratch) {
-  Reduce<LoopFold<CountTrue<typename Unsigned<In>::Type>>>(launch, begin, end, scratch);
+  Reduce<typename CountNonzeroFold<V, In>::Type>(launch, begin, end, scratch);
 }
 
 }  // namespace

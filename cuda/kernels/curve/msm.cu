@@ -2,6 +2,8 @@
 // `argument` is the size of a point in XYZZ coordinates.
 #include "cuda/kernels/kernel.h"
 #include "cuda/plans/msm.h"
+#include "kernels/curve/combine.h"
+#include "kernels/curve/digits.h"
 #include "kernels/curve/points.h"
 #include "kernels/rows.h"
 
@@ -52,20 +54,22 @@ struct Msm {
 
 CW_INLINE u32 BucketOf(i64 digit) { return (u32)(digit < 0 ? -digit : digit); }
 
-// Calls body(unit, i) for the points of all units.
+// Calls body(unit, i, digit) for the points of all units that have a digit:
+// blockIdx.y counts units.
 template <class Body>
-CW_INLINE void ForEachPoint(const Msm& msm, Body&& body) {
-  const u64 all = msm.layout.units * msm.layout.points;
-  for (u64 at = ThreadIndex(); at < all; at += ThreadCount()) {
-    const u64 unit = at / msm.layout.points, i = at % msm.layout.points;
-    if (i < msm.Count(unit)) body(unit, i);
+CW_INLINE void ForEachDigit(const Msm& msm, Body&& body) {
+  for (u64 unit = blockIdx.y; unit < msm.layout.units; unit += gridDim.y) {
+    const u64 count = msm.Count(unit);
+    const int16_t* digits = msm.Digits(unit);
+    for (u64 i = ThreadIndex(); i < count; i += ThreadCount()) {
+      if (digits[i] != 0) body(unit, i, digits[i]);
+    }
   }
 }
 
 CW_INLINE void CountDigits(const Msm& msm) {
-  ForEachPoint(msm, [&](u64 unit, u64 i) {
-    const i64 digit = msm.Digits(unit)[i];
-    if (digit != 0) atomicAdd(&msm.Cursors(unit)[BucketOf(digit)], 1u);
+  ForEachDigit(msm, [&](u64 unit, u64, i64 digit) {
+    atomicAdd(&msm.Cursors(unit)[BucketOf(digit)], 1u);
   });
 }
 
@@ -102,9 +106,7 @@ CW_INLINE void ScanCounts(const Msm& msm, u64* shared) {
 }
 
 CW_INLINE void PlacePoints(const Msm& msm) {
-  ForEachPoint(msm, [&](u64 unit, u64 i) {
-    const i64 digit = msm.Digits(unit)[i];
-    if (digit == 0) return;
+  ForEachDigit(msm, [&](u64 unit, u64 i, i64 digit) {
     const u32 at = atomicAdd(&msm.Cursors(unit)[BucketOf(digit)], 1u);
     msm.Sorted(unit)[at] = (u32)(2 * i) | (digit < 0 ? 1u : 0u);
   });
@@ -127,7 +129,7 @@ struct Sums : Msm {
   }
 
   // The sum of sorted points first, first + step, ... below stop.
-  CW_INLINE Xyzz<F> Sum(u64 unit, u64 first, u64 stop, u64 step) const {
+  CW_CALLED Xyzz<F> Sum(u64 unit, u64 first, u64 stop, u64 step) const {
     const Point* bases = Data<const Point>(launch, 1) + Place(1, unit);
     const u32* sorted = Sorted(unit);
     Xyzz<F> sum = InfiniteXyzz<F>();
@@ -135,7 +137,7 @@ struct Sums : Msm {
       const u32 entry = sorted[at];
       Point point = bases[(i64)(entry >> 1) * shape.base_step];
       if ((entry & 1) != 0) point = Neg(point);
-      sum = Add(sum, point);
+      sum = AddPoint(sum, point);
     }
     return sum;
   }
@@ -281,3 +283,26 @@ CW_CUDA_FUNCTION(cw_msm_clear_cuda) {
   CW_MSM_SUMS(segments, suffix, Point, SumSegment())                                           \
   CW_MSM_SUMS(total, suffix, Point, Total(shared))
 CW_EACH_GROUP(CW_MSM)
+
+// A thread for each scalar.
+#define CW_MSM_DIGITS(kernel, suffix, Function, F)                                        \
+  CW_CUDA_FUNCTION(cw_msm_digits_##suffix##_cuda) {                                       \
+    using namespace cw;                                                                   \
+    const cw_launch own = LaunchOf(launch);                                               \
+    const MsmDigitsShape shape(own.params);                                               \
+    for (u64 at = ThreadIndex(); at < units * shape.block; at += ThreadCount()) {         \
+      const UnitOfDigits<F> unit(own, shape, at / shape.block);                           \
+      if (at % shape.block < unit.count) unit.Write(at % shape.block);                    \
+    }                                                                                     \
+  }
+CW_SCALAR_FIELDS(CW_MSM_DIGITS, msm_digits, MsmDigits)
+
+#define CW_MSM_COMBINE(suffix, Point, dtype, Base, parts, Scalar)                         \
+  CW_CUDA_FUNCTION(cw_msm_combine_##suffix##_cuda) {                                      \
+    using namespace cw;                                                                   \
+    const cw_launch own = LaunchOf(launch);                                               \
+    for (u64 unit = ThreadIndex(); unit < units; unit += ThreadCount()) {                 \
+      MsmCombine<U64x1, u64, Point>(own, unit, unit + 1, nullptr);                        \
+    }                                                                                     \
+  }
+CW_EACH_GROUP(CW_MSM_COMBINE)

@@ -1,5 +1,12 @@
-// One unit a thread: the rows of this family that are not tuned.
-#include "cuda/kernels/kernel.h"
+// Single elements: `argument` is 1 for a grid by rows (cuda/plans/spaces.h).
+#include "cuda/kernels/spaces.cuh"
+
+#undef CW_KERNEL
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived)               \
+  CW_CUDA_FUNCTION(cw_##kernel##_##suffix##_cuda) {                         \
+    using namespace cw;                                                     \
+    Function<U64x1, In, Out>(LaunchOf(launch), units, argument, memory);    \
+  }
 
 #include "kernels/elementwise/kernels.h"
 #include "kernels/elementwise/kernels.inc"

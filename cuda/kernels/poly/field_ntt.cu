@@ -18,18 +18,19 @@ struct OneOfUnit {
   }
 };
 
-CW_INLINE u64 ReversedIndex(u64 index, u32 bits) {
-  u64 reversed = 0;
-  for (u32 bit = 0; bit < bits; ++bit) reversed |= (index >> bit & 1) << (bits - 1 - bit);
-  return reversed;
+CW_INLINE u32 LogOf(u64 length) { return 63u - (u32)__builtin_clzll(length); }
+
+CW_INLINE u32 ReversedIndex(u32 index, u32 bits) {
+  return bits == 0 ? 0 : __brev(index) >> (32 - bits);
 }
 
 // Transforms x into bit-reversed order: the tree of csrc/kernels/poly/ntt.h, a level at a time.
 template <class F, class Root>
 CW_INLINE void TransformShared(F* x, u64 length, const Root* roots) {
-  for (u64 half = length / 2; half != 0; half /= 2) {
-    for (u64 item = threadIdx.x; item < length / 2; item += blockDim.x) {
-      const u64 block = item / half, low = 2 * block * half + item % half;
+  for (u32 level = LogOf(length); level-- > 0;) {
+    const u32 half = 1u << level;
+    for (u32 item = threadIdx.x; item < length / 2; item += blockDim.x) {
+      const u32 block = item >> level, low = (block << level) + item;
       const F u = x[low];
       F t = x[low + half];
       if (block != 0) t = Mul(t, roots[block]);
@@ -39,8 +40,6 @@ CW_INLINE void TransformShared(F* x, u64 length, const Root* roots) {
     __syncthreads();
   }
 }
-
-CW_INLINE u32 LogOf(u64 length) { return 63u - (u32)__builtin_clzll(length); }
 
 template <class F>
 CW_CALLED F PowerOfFactor(F base, u64 exponent) {

@@ -26,10 +26,10 @@ CW_INLINE u64 TakeIndex(u64& position, u64 dim) {
 // Row-major position -> offset.
 inline i64 OffsetAt(u64 position, u32 rank, const i64* dims, const i64* strides) {
   i64 offset = 0;
-  for (u32 axis = rank; axis-- > 0 && position != 0;) {
+  for (u32 axis = rank; axis-- > 1 && position != 0;) {
     offset += (i64)TakeIndex(position, (u64)dims[axis]) * strides[axis];
   }
-  return offset;
+  return rank == 0 ? offset : offset + (i64)position * strides[0];
 }
 
 template <int operands>
@@ -56,7 +56,8 @@ struct Rows {
     current = position;
     for (int i = 0; i < operands; ++i) offset[i] = 0;
     for (u32 axis = rank; axis-- > 0 && position != 0;) {
-      const i64 index = (i64)TakeIndex(position, (u64)dims[axis]);
+      // Of the outermost axis the rest is the index.
+      const i64 index = axis == 0 ? (i64)position : (i64)TakeIndex(position, (u64)dims[axis]);
       for (int i = 0; i < operands; ++i) offset[i] += index * strides[i][axis];
     }
   }

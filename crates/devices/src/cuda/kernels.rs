@@ -11,7 +11,7 @@ pub const OPERANDS: usize = 16;
 /// `CW_CUDA_WORDS`.
 pub const WORDS: usize = 432;
 /// `CW_CUDA_GRIDS`.
-pub const GRIDS: usize = 8;
+pub const GRIDS: usize = 32;
 
 /// `cw_cuda_launch`. The header says what its fields mean.
 #[derive(Clone, Copy)]
@@ -227,7 +227,7 @@ mod tests {
         // SAFETY: the function gives a constant array and writes its length.
         let layout = unsafe { slice(cw_cuda_layout(&raw mut count), count) };
         let expected = [
-            2,
+            3,
             OPERANDS,
             WORDS,
             GRIDS,

@@ -2,18 +2,17 @@
 
 use super::api::{Address, Failure, Function, KernelNode, Stream};
 use super::gpu::Gpu;
-use super::kernels::{DeviceLaunch, GRIDS, Grid, OPERANDS, Plan, Row, WORDS};
+use super::kernels::{DeviceLaunch, Grid, OPERANDS, Plan, Row, WORDS};
 use cloakwork_kernels::RawLaunch;
 use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
-use std::ptr::{from_mut, null, null_mut};
+use std::ptr::{from_mut, null_mut};
 
 /// A launch or a prepare that is ready for a stream or a graph.
 pub struct Packed {
     launch: DeviceLaunch,
     units: u64,
-    grids: [(Function, Grid); GRIDS],
-    count: usize,
+    grids: Vec<(Function, Grid)>,
     /// Device memory that its grids share.
     pub scratch_bytes: u64,
     /// The block that a prepare writes.
@@ -58,8 +57,7 @@ impl Packed {
         let mut own = Self {
             launch,
             units,
-            grids: [(null_mut(), Grid::NONE); GRIDS],
-            count: 0,
+            grids: Vec::new(),
             scratch_bytes: 0,
             block: block.map(|at| at as Address),
             spilled,
@@ -77,27 +75,27 @@ impl Packed {
                 made.assume_init()
             };
             own.scratch_bytes = made.scratch_bytes;
-            own.count = (made.count as usize).min(GRIDS);
-            for (place, grid) in own.grids.iter_mut().zip(made.grids).take(own.count) {
+            let grids = made.grids.into_iter().take(made.count as usize);
+            let functions = grids.map(|grid| {
                 // SAFETY: names of grids are constants.
-                let function =
-                    unsafe { gpu.function((grid.module, grid.symbol), grid.shared_bytes) }?;
-                *place = (function, grid);
-            }
+                unsafe { gpu.function((grid.module, grid.symbol), grid.shared_bytes) }
+                    .map(|function| (function, grid))
+            });
+            own.grids = functions.collect::<Result<_, _>>()?;
         }
         Ok(own)
     }
 
     /// The names of the last grid's module and of its function; none if there is nothing to do.
     pub fn names(&self) -> Option<[&'static CStr; 2]> {
-        let (_, grid) = self.grids[..self.count].last()?;
+        let (_, grid) = self.grids.last()?;
         // SAFETY: names of grids are constants.
         Some([grid.module, grid.symbol].map(|name| unsafe { CStr::from_ptr(name) }))
     }
 
     /// Whether there is nothing to do.
     pub fn is_nothing(&self) -> bool {
-        self.count == 0
+        self.grids.is_empty()
     }
 
     /// Binds it to a queue: the word that says whether that failed, and where spilled words are.
@@ -118,14 +116,14 @@ impl Packed {
         mut run: impl FnMut(Function, &Grid, *mut *mut c_void) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let mut memory = self.block.unwrap_or(scratch);
-        for (function, mut grid) in self.grids.into_iter().take(self.count) {
+        for (function, grid) in &mut self.grids {
             let mut params: [*mut c_void; 4] = [
                 from_mut(&mut self.launch).cast(),
                 from_mut(&mut self.units).cast(),
                 (&raw mut grid.argument).cast(),
                 (&raw mut memory).cast(),
             ];
-            run(function, &grid, params.as_mut_ptr())?;
+            run(*function, grid, params.as_mut_ptr())?;
         }
         Ok(())
     }
@@ -184,17 +182,6 @@ impl Packed {
             })
         })
     }
-}
-
-impl Grid {
-    const NONE: Self = Self {
-        module: null(),
-        symbol: null(),
-        argument: 0,
-        blocks: [0; 3],
-        threads: 0,
-        shared_bytes: 0,
-    };
 }
 
 /// A launch by value, and its words if it does not hold them.

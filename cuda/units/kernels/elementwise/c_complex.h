@@ -14,6 +14,12 @@ namespace complex {
 
 inline bool IsFinite(double a) { return __builtin_isfinite(a); }
 inline bool IsNan(double a) { return a != a; }
+// -a, of NaN as well, whose sign decides on that of an infinite part: a GPU's negation drops it.
+inline double Minus(double a) {
+  i64 bits;
+  memcpy(&bits, &a, sizeof bits);
+  return ::copysign(a, bits < 0 ? 1.0 : -1.0);
+}
 
 inline Complex128 Exp(Complex128 a) {
   if (a.im == 0) return {::exp(a.re), a.im};
@@ -117,7 +123,7 @@ inline Complex128 Acosh(Complex128 a) {
 inline Complex128 Acos(Complex128 a) {
   if (__builtin_isinf(a.re) || __builtin_isinf(a.im)) {
     const double angle = IsNan(a.re) ? a.re : ::atan2(a.im, a.re);
-    return {::fabs(angle), ::copysign(__builtin_inf(), -a.im)};
+    return {::fabs(angle), ::copysign(__builtin_inf(), Minus(a.im))};
   }
   if (a.re == 0 && IsNan(a.im)) return {kPi / 2, a.im};
   const Complex128 below = Sqrt({1 - a.re, -a.im}), above = Sqrt({1 + a.re, a.im});
@@ -157,8 +163,8 @@ inline Complex128 Multiply(Complex128 a, Complex128 b) {
 // f(a) by its hyperbolic form: -i f(i a).
 template <Complex128 (*hyperbolic)(Complex128)>
 inline Complex128 Turned(Complex128 a) {
-  const Complex128 turned = hyperbolic({-a.im, a.re});
-  return {turned.im, -turned.re};
+  const Complex128 turned = hyperbolic({Minus(a.im), a.re});
+  return {turned.im, Minus(turned.re)};
 }
 
 inline Complex128 Sin(Complex128 a) {

@@ -1,5 +1,0 @@
-// One unit a thread: the rows of this family that are not tuned.
-#include "cuda/kernels/kernel.h"
-
-#include "kernels/reduction/kernels.h"
-#include "kernels/reduction/kernels.inc"
