@@ -23,19 +23,20 @@ from zipfile import ZipFile
 
 from scripts.dev import gpu_programs, gpu_rows, gpu_stage
 from scripts.dev.console import ROOT, DevError, Words, say
+from scripts.dev.environment import processors
 from scripts.dev.steps import PASSED, Ended, Report, Step
 
 DEVICE = "cuda:0"
 # Seconds after which no step of a part begins.
 PARTS = {"correctness": 250.0, "speed": 150.0}
-BENCHES = ("node", "modmul", "ntt", "field_ntt", "msm", "relinearize")
+BENCHES = ("node", "modmul", "add", "ntt", "field_ntt", "msm", "relinearize")
 _CLI = "import sys; from cloakwork.cli import main; sys.argv[0] = 'cloakwork'; sys.exit(main())"
 _FACTS = (
     "nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,memory.total --format=csv; "
     "nvcc --version | tail -2; python3 -V; ldd --version | head -1; nproc"
 )
 # Ops that one process of `conform` holds to references, its seconds, and processes at once.
-_OPS, _SECONDS, _PROCESSES = 6, 8, 4
+_OPS, _SECONDS, _PROCESSES = 6, 8, min(max(4, processors() // 2), 8)
 
 
 @dataclass(frozen=True)

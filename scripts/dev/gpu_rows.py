@@ -20,7 +20,7 @@ PLAYER, DIGESTS = "replay-gpu", "rows.txt"
 # What rows that call functions of C's library give, which no digest tells.
 NUMBERS = "numbers.txt"
 # Of a process, which runs a module's rows or those behind one that failed.
-_SECONDS = 60.0
+_SECONDS = 20.0
 _PROCESSES = 4
 _HERE, _THERE = "_portable", "_cuda"
 
