@@ -46,6 +46,7 @@ mod queues;
 mod segments;
 mod specialize;
 mod spill;
+mod unseen;
 
 pub use build::plan;
 pub use error::{PlanError, Refused};

@@ -117,6 +117,97 @@ fn many_readers_of_bytes_that_are_written_again_are_joined() {
     }
 }
 
+/// `sim` whose launches take a microsecond.
+fn with_launches() -> Drivers {
+    let driver = Drivers::default().of(Device::Sim(0)).0.varied(
+        Costs {
+            launch_ns: 1_000,
+            ..Costs::NONE
+        },
+        Capabilities::LIMB_MAJOR.and(Capabilities::SEGMENTS),
+        BTreeSet::new(),
+    );
+    Drivers::default().with_sim(Box::leak(Box::new(driver.unwrap())))
+}
+
+/// So many launches that do not depend on one another, each with a tensor of its own, and the sum
+/// of their results, in halves.
+fn independent(count: usize) -> String {
+    let mut source = "%a = host_to_device input \"a\" i64[16384]\n\
+                      %t = empty [16384], i64\n\
+                      %t = _modsum_ttc %a, %a, 1000003, %t\n"
+        .to_owned();
+    for one in 0..count {
+        source += &format!(
+            "%r = empty [16384], i64\n\
+             %r = _modsum_ttc %a, %a, {}, %r\n\
+             %s = empty [16384], i64\n\
+             %s = _modsum_ttc %r, %r, {}, %s\n\
+             free %r\n\
+             %t = _modsum_ttc %t, %s, 1000003, %t\n\
+             free %s\n",
+            1009 + one,
+            2003 + one,
+        );
+    }
+    source + "device_to_host %t -> output \"t\"\n"
+}
+
+/// How many steps the longest chain of a segment has.
+fn depth(segment: &cloakwork_plan::Segment) -> usize {
+    let mut depths: Vec<usize> = Vec::new();
+    for node in &segment.nodes {
+        let before = segment.after(node).iter().map(|&b| depths[b as usize]);
+        depths.push(before.max().unwrap_or(0) + usize::from(node.step.is_some()));
+    }
+    depths.into_iter().max().unwrap_or(0)
+}
+
+#[test]
+fn memory_that_a_device_uses_again_waits_where_that_shortens_a_chain() {
+    let verified = verified(&independent(30));
+    let in_turn = planned(&verified, Device::Sim(0), Drivers::default());
+    let apart = planned(&verified, Device::Sim(0), with_launches());
+    let depths = [&in_turn, &apart].map(|plan| depth(&plan.segments[0]));
+    // Each sum waits for the one before it; of the rest, two launches are before the first sum.
+    assert!(
+        depths[0] > 55 && depths[1] < 35,
+        "{depths:?}\n{in_turn}\n{apart}"
+    );
+    let bytes = [&in_turn, &apart].map(|plan| plan.memory.arena_bytes);
+    assert!(bytes[0] < bytes[1], "{bytes:?}");
+    let given = inputs(verified.program(), |i| i as i64 * 7);
+    let expected = expected(&verified, &given).unwrap();
+    let mut executor = Executor::new(Arc::clone(&apart)).unwrap();
+    for _ in 0..3 {
+        assert_eq!(run(&mut executor, &given).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_budget_keeps_memory_from_waiting() {
+    let verified = verified(&independent(30));
+    let device = Device::Sim(0);
+    let planned = |device_budgets: &[(Device, u64)], memory_budget_bytes| {
+        let options = Options {
+            device,
+            drivers: with_launches(),
+            device_budgets: device_budgets.to_vec(),
+            memory_budget_bytes,
+            ..Options::new(best_isa(), 1)
+        };
+        let plan = plan(Arc::clone(&verified), &options).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(plan.segments.len(), 1, "{plan}");
+        plan.memory
+    };
+    let free = planned(&[], None);
+    // As much as memory that is used again at once takes: 512 KiB of buffers.
+    let budget = free.peak_bytes() - free.arena_bytes + (512 << 10);
+    assert_eq!(planned(&[], Some(budget)).arena_bytes, 512 << 10);
+    assert_eq!(planned(&[(device, 530 << 10)], None).arena_bytes, 512 << 10);
+    assert!(free.arena_bytes > 530 << 10, "{}", free.arena_bytes);
+}
+
 /// Two checks, with launches before, between and after them.
 const CHECKED: &str = r#"
 %a = host_to_device input "a" i64[64]

@@ -18,12 +18,12 @@ use self::copied::Copies;
 use self::reached::Reached;
 use crate::arena;
 use crate::fuse::{Candidate, fuse};
-use crate::graph::{Graph, Reach, loosened};
+use crate::graph::{Graph, Reach, loosened, rest_away};
 use crate::layout::Layout;
 use crate::placement::{Placement, Suited, divided};
 use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
-use crate::{Memory, PlanError, queues, segments};
+use crate::{Memory, PlanError, queues, segments, unseen};
 use cloakwork_devices::Driver;
 use cloakwork_ir::{DType, Device, HostId, HostSlot};
 use cloakwork_passes::{Extent, optimize};
@@ -128,6 +128,7 @@ fn plan_lowered(suited: &Suited, options: &Options) -> Result<Plan, PlanError> {
     }
     let (plan, reaches) = builder.finish(verified.origins());
     let (mut plan, reaches) = fit(plan, reaches)?;
+    rest_away(&mut plan, &reaches);
     queues::assign(&mut plan, &reaches);
     segments::gather(&mut plan, &reaches);
     // The caller's functions may have side effects: they keep their order. Queues of devices
@@ -167,6 +168,8 @@ struct Builder<'a> {
     host: &'static Driver,
     plan: Plan,
     places: Vec<Place>,
+    /// Storages whose first zeros nobody sees.
+    unseen: Vec<bool>,
     /// Storages that lie in the memory of a result.
     results: FxHashMap<StorageId, u32>,
     /// Iteration spaces by hash.
@@ -241,6 +244,7 @@ impl<'a> Builder<'a> {
             host: options.drivers.of(Device::Cpu).0,
             plan,
             places: vec![Place::Untouched; verified.storages().len()],
+            unseen: unseen::unseen(verified),
             results: results::results(verified, layout, (home, options.resident.outputs)),
             geometry_index: FxHashMap::default(),
             pool_index: FxHashMap::default(),

@@ -128,7 +128,8 @@ impl<'a> Builder<'a> {
             StorageOrigin::Copy => Ok(()),
             StorageOrigin::Zeros => {
                 let whole = self.verified.view(value).shape.elements();
-                if touch == Touch::WriteAll && whole == storage.root.shape.elements() {
+                let is_all = whole == storage.root.shape.elements() || self.unseen[id.0 as usize];
+                if touch == Touch::WriteAll && is_all {
                     return Ok(());
                 }
                 self.fill_zeros(id)

@@ -14,7 +14,7 @@ mod loosen;
 
 pub(crate) use accesses::{Access, Accesses, Reach, Room, guarded};
 pub(crate) use bytes::{Bytes, Demands};
-pub(crate) use loosen::loosened;
+pub(crate) use loosen::{loosened, rest_away};
 
 use crate::plan::Plan;
 use std::fmt;
