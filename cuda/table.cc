@@ -87,6 +87,12 @@ constexpr const char* ModuleOf(const char* kernel, const char* module) {
   return own == nullptr ? module : own;
 }
 
+// Modules whose functions have others that run many of their grids: those with CW_CUDA_MANY.
+constexpr bool HasMany(const char* module) {
+  return Same(module, "modular") || Same(module, "ntt") || Same(module, "rns") ||
+         Same(module, "words");
+}
+
 constexpr uint32_t kPreference = 64;
 
 constexpr cw_kernel_row RowOf(const char* kernel, const char* symbol, uint32_t in, uint32_t out,
@@ -102,6 +108,7 @@ constexpr cw_kernel_row RowOf(const char* kernel, const char* symbol, uint32_t i
          Element<Out>::kDtype, Element<Out>::kBytes, derived),                     \
    ModuleOf(#kernel, CW_MODULE),                                                   \
    "cw_" #kernel "_" #suffix "_cuda",                                              \
+   HasMany(CW_MODULE) ? "cw_" #kernel "_" #suffix "_cuda_many" : nullptr,          \
    derived.prepare == nullptr ? nullptr : "cw_prepare_" #derived,                  \
    PlansOf(#kernel, CW_MODULE).plan,                                               \
    derived.prepare == nullptr ? nullptr : PlansOf(#kernel, CW_MODULE).plan_prepare},
@@ -174,10 +181,21 @@ constexpr uint64_t kLayout[] = {
     sizeof(cw_cuda_grid),
     offsetof(cw_cuda_grid, module),
     offsetof(cw_cuda_grid, symbol),
+    offsetof(cw_cuda_grid, many),
     offsetof(cw_cuda_grid, argument),
     offsetof(cw_cuda_grid, blocks),
     offsetof(cw_cuda_grid, threads),
     offsetof(cw_cuda_grid, shared_bytes),
+    sizeof(cw_cuda_member),
+    offsetof(cw_cuda_member, rank),
+    offsetof(cw_cuda_member, operands),
+    offsetof(cw_cuda_member, data),
+    offsetof(cw_cuda_member, prepared),
+    offsetof(cw_cuda_member, words),
+    offsetof(cw_cuda_member, units),
+    offsetof(cw_cuda_member, argument),
+    offsetof(cw_cuda_member, memory),
+    offsetof(cw_cuda_member, blocks),
     sizeof(cw_cuda_plan),
     offsetof(cw_cuda_plan, scratch_bytes),
     offsetof(cw_cuda_plan, count),
@@ -190,6 +208,7 @@ constexpr uint64_t kLayout[] = {
     offsetof(cw_cuda_row, row),
     offsetof(cw_cuda_row, module),
     offsetof(cw_cuda_row, function),
+    offsetof(cw_cuda_row, many),
     offsetof(cw_cuda_row, prepare_function),
     offsetof(cw_cuda_row, plan),
     offsetof(cw_cuda_row, plan_prepare),

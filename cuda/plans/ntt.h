@@ -29,12 +29,14 @@ constexpr u64 NttArgument(u64 stages, u64 count) { return stages + 64 * count; }
 
 constexpr u64 kColumnThreads = 128;
 
-// The functions of a row beside `function`.
+// The functions of a row beside `function`, alone and of many.
 struct NttFunctions {
-  const char *function, *columns, *reorder;
+  const char *function, *columns[2], *reorder[2];
 };
-#define CW_NTT_FUNCTIONS(name) \
-  {"cw_" name "_cuda", "cw_" name "_columns_cuda", "cw_" name "_reorder_cuda"}
+#define CW_NTT_FUNCTIONS(name)                                        \
+  {"cw_" name "_cuda",                                                \
+   {"cw_" name "_columns_cuda", "cw_" name "_columns_cuda_many"},     \
+   {"cw_" name "_reorder_cuda", "cw_" name "_reorder_cuda_many"}}
 constexpr NttFunctions kNttFunctions[] = {
     CW_NTT_FUNCTIONS("ntt_i8_i32"), CW_NTT_FUNCTIONS("ntt_i8_i64"), CW_NTT_FUNCTIONS("ntt_i32"),
     CW_NTT_FUNCTIONS("ntt_i64"),    CW_NTT_FUNCTIONS("intt_i32"),   CW_NTT_FUNCTIONS("intt_i64"),
@@ -69,15 +71,18 @@ inline cw_cuda_grid NttParts(const cw_cuda_row* row, u64 units, const NttPlan& o
   const u64 points = own.size >> own.stages;
   u64 threads = Min(CeilDiv(points, 1 << kStagesInRegisters), kMostThreads);
   threads = (threads + 31) / 32 * 32;
-  return GridOf(row->module, row->function, units << own.stages, threads,
-                NttArgument(own.stages, 0), PartWords(points) * sizeof(u64));
+  return GridOfRow(row, units << own.stages, threads, NttArgument(own.stages, 0),
+                   PartWords(points) * sizeof(u64));
 }
 
 inline cw_cuda_grid NttColumns(const cw_cuda_row* row, u64 units, const NttPlan& own, u64 stage) {
   const u64 count = own.Next(stage);
   const u64 threads = (units * own.size) >> count;
-  return GridOf(row->module, NttFunctionsOf(row).columns, CeilDiv(threads, kColumnThreads),
-                kColumnThreads, NttArgument(stage, count));
+  const auto& [alone, many] = NttFunctionsOf(row).columns;
+  cw_cuda_grid grid = GridOf(row->module, alone, CeilDiv(threads, kColumnThreads), kColumnThreads,
+                             NttArgument(stage, count));
+  grid.many = many;
+  return grid;
 }
 
 // Words between passes: in the result, or in scratch memory where it cannot hold them.
@@ -97,8 +102,10 @@ inline void PlanNtt(const cw_cuda_row* row, const cw_launch* launch, u64 units,
   plan->grids[plan->count++] = NttParts(row, units, own);
   if (own.stages == 0 || launch->data[4] == nullptr) return;
   const u64 blocks = CeilDiv(units * own.size, 4 * kColumnThreads);
-  plan->grids[plan->count++] =
-      GridOf(row->module, NttFunctionsOf(row).reorder, blocks, kColumnThreads);
+  const auto& [alone, many] = NttFunctionsOf(row).reorder;
+  cw_cuda_grid& grid = plan->grids[plan->count++];
+  grid = GridOf(row->module, alone, blocks, kColumnThreads);
+  grid.many = many;
 }
 
 inline void PlanIntt(const cw_cuda_row* row, const cw_launch* launch, u64 units,

@@ -24,8 +24,7 @@ inline void PlanSpace(const cw_cuda_row* row, const cw_launch* launch, u32 rank,
   // A grid that would leave multiprocessors without work takes one element a thread.
   const u64 few = 4 * (u64)limits->multiprocessors;
   const u64 each = rows * CeilDiv(length, threads * kRowElements) < few ? 1 : kRowElements;
-  cw_cuda_grid grid =
-      GridOf(row->module, row->function, CeilDiv(length, threads * each), threads, 1);
+  cw_cuda_grid grid = GridOfRow(row, CeilDiv(length, threads * each), threads, 1);
   grid.blocks[1] = (u32)rows;
   OneGrid(plan, grid);
 }
@@ -60,6 +59,7 @@ inline void PlanRecords(const cw_cuda_row* row, const cw_launch* launch, u64,
   const u64 records = row->row.prepared_bytes(launch) / 32;
   PlanThreads(row, records, limits, plan);
   plan->grids[0].symbol = row->prepare_function;
+  plan->grids[0].many = nullptr;
 }
 
 }  // namespace

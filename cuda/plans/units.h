@@ -18,7 +18,16 @@ inline cw_cuda_grid GridOf(const char* module, const char* symbol, u64 blocks, u
                            u64 argument = 0, u64 shared_bytes = 0) {
   const u32 most = 0x7fffffff;
   const u32 first = blocks == 0 ? 1 : blocks > most ? most : (u32)blocks;
-  return {module, symbol, argument, {first, 1, 1}, (u32)threads, (u32)shared_bytes};
+  return {module, symbol, nullptr, argument, {first, 1, 1}, (u32)threads, (u32)shared_bytes};
+}
+
+// A grid of a row's function.
+inline cw_cuda_grid GridOfRow(const cw_cuda_row* row, u64 blocks, u64 threads, u64 argument = 0,
+                              u64 shared_bytes = 0) {
+  cw_cuda_grid grid =
+      GridOf(row->module, row->function, blocks, threads, argument, shared_bytes);
+  grid.many = row->many;
+  return grid;
 }
 
 inline void OneGrid(cw_cuda_plan* plan, const cw_cuda_grid& grid) {
@@ -31,7 +40,7 @@ inline void OneGrid(cw_cuda_plan* plan, const cw_cuda_grid& grid) {
 inline void PlanThreads(const cw_cuda_row* row, u64 places, const cw_cuda_limits* limits,
                         cw_cuda_plan* plan, u64 threads = 128) {
   const u64 most = (u64)limits->multiprocessors * kBlocksPerMultiprocessor;
-  OneGrid(plan, GridOf(row->module, row->function, Min(CeilDiv(places, threads), most), threads));
+  OneGrid(plan, GridOfRow(row, Min(CeilDiv(places, threads), most), threads));
 }
 
 // A thread a unit, each with its own scratch memory: CW_KERNEL of kernel.h.

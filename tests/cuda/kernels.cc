@@ -3,6 +3,7 @@
 //
 // `made_up_rows` gives it the rows; with MADE_UP_OWN_ROWS it is linked with the archives of the
 // processor's kernels, and has theirs. CLOAKWORK_CUDA_KERNELS names the library.
+#include <stdlib.h>
 #include <string.h>
 
 #include <map>
@@ -24,15 +25,17 @@ namespace {
 
 std::vector<cw_kernel_row> rows;
 std::vector<cw_cuda_row> cuda_rows;
-std::vector<std::string> prepares;
+std::vector<std::string> prepares, manies;
 
 using Kernel = void (*)(cw_cuda_launch, uint64_t, uint64_t, unsigned char*);
 
-// A kernel: one of the driver's own, or a row of the processor, or its prepare.
+enum class Does { kRow, kPrepare, kMany };
+
+// A kernel: one of the driver's own, or a row of the processor, its prepare, or many of it.
 struct Entry {
   Kernel kernel = nullptr;
   const cw_kernel_row* row = nullptr;
-  bool is_prepare = false;
+  Does does = Does::kRow;
 };
 
 std::map<std::string, Entry>& entries() {
@@ -43,8 +46,9 @@ std::map<std::string, Entry>& entries() {
   return all;
 }
 
-cw_cuda_grid Grid(const cw_cuda_row* row, const char* symbol, uint64_t argument) {
-  return {row->module, symbol, argument, {1, 1, 1}, 32, 0};
+cw_cuda_grid Grid(const cw_cuda_row* row, const char* symbol, const char* many,
+                  uint64_t argument) {
+  return {row->module, symbol, many, argument, {1 + (uint32_t)argument, 2, 1}, 32, 0};
 }
 
 // Launches of more than one unit are two grids: the second half, and then the first.
@@ -53,21 +57,46 @@ void Plan(const cw_cuda_row* row, const cw_launch* launch, uint64_t units, const
   const auto size = row->row.scratch_bytes;
   plan->scratch_bytes = size == nullptr ? 0 : size(launch);
   plan->count = 0;
-  if (units > 1) plan->grids[plan->count++] = Grid(row, row->function, 1);
-  plan->grids[plan->count++] = Grid(row, row->function, 0);
+  if (units > 1) plan->grids[plan->count++] = Grid(row, row->function, row->many, 1);
+  plan->grids[plan->count++] = Grid(row, row->function, row->many, 0);
 }
 
 void PlanPrepare(const cw_cuda_row* row, const cw_launch*, uint64_t, const cw_cuda_limits*,
                  cw_cuda_plan* plan) {
   plan->scratch_bytes = 0;
   plan->count = 1;
-  plan->grids[0] = Grid(row, row->prepare_function, 0);
+  plan->grids[0] = Grid(row, row->prepare_function, nullptr, 0);
 }
 
-// Runs a row of the processor over the units of a grid, or its prepare.
+// Runs a row of the processor over the units of a grid.
+void RunUnits(const cw_kernel_row& row, const cw_launch& launch, uint64_t units,
+              uint64_t argument, void* memory) {
+  const uint64_t half = units / 2;
+  row.run(&launch, argument == 1 ? half : 0, argument == 1 || units < 2 ? units : half, memory);
+}
+
+// The members of a grid of many, which has their blocks.
+void RunMembers(const cw_kernel_row& row, const cw_cuda_launch& all, uint32_t blocks) {
+  const auto* members = static_cast<const cw_cuda_member*>(all.data[0]);
+  uint32_t first = 0;
+  for (uint32_t i = 0; i < all.params; ++i) {
+    const cw_cuda_member& own = members[i];
+    if (all.words[i] != first) abort();
+    first += own.blocks[0] * own.blocks[1];
+    const int64_t* strides = own.words + own.rank;
+    const int64_t* params = strides + (size_t)own.rank * own.operands;
+    const cw_launch launch = {own.rank, own.operands, own.words,   strides,
+                              own.data, params,       own.prepared};
+    RunUnits(row, launch, own.units, own.argument, own.memory);
+  }
+  if (first != blocks) abort();
+}
+
+// Runs a row of the processor over the units of a grid, many of them, or its prepare.
 void RunRow(const Entry& entry, const cw_cuda_launch& own, uint64_t units, uint64_t argument,
-            unsigned char* memory) {
+            unsigned char* memory, uint32_t blocks) {
   if (*own.failed != 0) return;
+  if (entry.does == Does::kMany) return RunMembers(*entry.row, own, blocks);
   const int64_t* words = own.spilled == nullptr ? own.words : own.spilled;
   cw_launch launch;
   launch.rank = own.rank;
@@ -77,13 +106,11 @@ void RunRow(const Entry& entry, const cw_cuda_launch& own, uint64_t units, uint6
   launch.data = own.data;
   launch.params = launch.strides + own.rank * own.operands;
   launch.prepared = own.blocks == 0 ? own.prepared : launch.params + own.params;
-  if (entry.is_prepare) {
+  if (entry.does == Does::kPrepare) {
     entry.row->prepare(&launch, memory);
     return;
   }
-  const uint64_t half = units / 2;
-  entry.row->run(&launch, argument == 1 ? half : 0, argument == 1 || units < 2 ? units : half,
-                 memory);
+  RunUnits(*entry.row, launch, units, argument, memory);
 }
 
 void* Find(const char* symbol) {
@@ -97,7 +124,7 @@ void Run(void* kernel, const uint32_t* blocks, uint32_t threads, void** params) 
   const uint64_t units = *static_cast<uint64_t*>(params[1]);
   const uint64_t argument = *static_cast<uint64_t*>(params[2]);
   auto* memory = *static_cast<unsigned char**>(params[3]);
-  if (entry.row != nullptr) return RunRow(entry, launch, units, argument, memory);
+  if (entry.row != nullptr) return RunRow(entry, launch, units, argument, memory, blocks[0]);
   gridDim = {blocks[0], blocks[1], blocks[2]};
   blockDim = {threads, 1, 1};
   for (blockIdx = {0, 0, 0}; blockIdx.x < blocks[0]; ++blockIdx.x) {
@@ -116,20 +143,25 @@ extern "C" {
 // The rows that its kernels run from here on. Called once, before the driver looks at the library.
 void made_up_rows(const cw_kernel_row* all, uint64_t count) {
   rows.assign(all, all + count);
-  for (const cw_kernel_row& row : rows) prepares.push_back(std::string("prepare_") + row.symbol);
+  for (const cw_kernel_row& row : rows) {
+    prepares.push_back(std::string("prepare_") + row.symbol);
+    manies.push_back(std::string("many_") + row.symbol);
+  }
   for (size_t i = 0; i < rows.size(); ++i) {
     const bool prepares_some = rows[i].prepare != nullptr;
     cw_cuda_row row = {rows[i],
                        i % 2 == 0 ? "even" : "odd",
                        rows[i].symbol,
+                       manies[i].c_str(),
                        prepares_some ? prepares[i].c_str() : nullptr,
                        Plan,
                        prepares_some ? PlanPrepare : nullptr};
     row.row.run = nullptr;
     row.row.prepare = nullptr;
     cuda_rows.push_back(row);
-    entries()[rows[i].symbol] = {nullptr, &rows[i], false};
-    entries()[prepares[i]] = {nullptr, &rows[i], true};
+    entries()[rows[i].symbol] = {nullptr, &rows[i], Does::kRow};
+    entries()[prepares[i]] = {nullptr, &rows[i], Does::kPrepare};
+    entries()[manies[i]] = {nullptr, &rows[i], Does::kMany};
   }
 }
 

@@ -114,7 +114,7 @@ def test_a_device_that_computes_right_passes(built: Path, tmp_path: Path) -> Non
 
 
 def test_a_broken_context_fails_the_steps_that_it_breaks(built: Path, tmp_path: Path) -> None:
-    done = checked(built, tmp_path, settings="break_in=add_i64:700")
+    done = checked(built, tmp_path, settings="break_in=add_:700")
     found = steps_of(tmp_path)
     assert done.returncode == 1
     assert found["context"]["status"] == "passed"

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-#define CW_CUDA_ABI 3u
+#define CW_CUDA_ABI 4u
 
 enum {
   CW_CUDA_OPERANDS = 16,  // at most, of a launch
@@ -46,11 +46,30 @@ typedef struct cw_cuda_launch {
 typedef struct cw_cuda_grid {
   const char* module;  // name of a fatbin: "ntt"
   const char* symbol;
+  const char* many;  // the function that runs several such grids as one; null: there is none
   uint64_t argument;
   uint32_t blocks[3];     // gridDim
   uint32_t threads;       // blockDim.x; y and z are 1
   uint32_t shared_bytes;  // dynamic; above 48 KiB a driver must allow them for the function first
 } cw_cuda_grid;
+
+// A grid among several of one function, whose launches are independent, that run as one. The
+// function is cw_cuda_grid.many, and has the parameters of every kernel:
+//   launch.data[0]: the device address of the members, one after another; launch.params: how many
+//   launch.words: the first block of each; launch.failed: as ever
+// gridDim.x are the blocks of all members, and their threads are as many; it has the shared memory
+// of the member that needs the most. Units, argument and memory are the members' own.
+typedef struct cw_cuda_member {
+  uint32_t rank;
+  uint32_t operands;
+  void* data[CW_CUDA_OPERANDS];  // device addresses; null where absent
+  const void* prepared;          // device address, as in cw_launch
+  const int64_t* words;          // device address of what cw_cuda_launch has in its words
+  uint64_t units;
+  uint64_t argument;
+  unsigned char* memory;
+  uint32_t blocks[2];  // gridDim.x and .y of its own grid, whose .z is 1
+} cw_cuda_member;
 
 // The grids of one launch.
 typedef struct cw_cuda_plan {
@@ -79,6 +98,7 @@ struct cw_cuda_row {
   cw_kernel_row row;
   const char* module;            // of both functions
   const char* function;          // that most plans call
+  const char* many;              // that of `function`, as in cw_cuda_grid; null: there is none
   const char* prepare_function;  // null without a prepare
   cw_cuda_plan_fn plan;
   // Plans the prepare of a launch (units is 1) as kernel.h describes that launch; its scratch_bytes

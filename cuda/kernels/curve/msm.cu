@@ -243,66 +243,61 @@ struct Sums : Msm {
 }  // namespace
 }  // namespace cw
 
-#define CW_MSM_FUNCTION(name, call)                      \
-  CW_CUDA_FUNCTION(cw_msm_##name##_cuda) {               \
-    using namespace cw;                                  \
-    const cw_launch own = LaunchOf(launch);              \
-    const Msm msm(own, units, argument, memory);         \
-    call;                                                \
+#define CW_MSM_FUNCTION(name, call)              \
+  CW_CUDA_FUNCTION(cw_msm_##name##_cuda) {       \
+    using namespace cw;                          \
+    const Msm msm(own, units, argument, memory); \
+    call;                                        \
   }
 CW_MSM_FUNCTION(count, CountDigits(msm))
 CW_MSM_FUNCTION(place, PlacePoints(msm))
 CW_CUDA_FUNCTION(cw_msm_scan_cuda) {
   using namespace cw;
   __shared__ u64 shared[512];
-  const cw_launch own = LaunchOf(launch);
   ScanCounts(Msm(own, units, argument, memory), shared);
 }
 CW_CUDA_FUNCTION(cw_msm_clear_cuda) {
   using namespace cw;
-  const MsmLayout layout(MsmWindowsShape(LaunchOf(launch).params), units, argument);
+  const MsmLayout layout(MsmWindowsShape(own.params), units, argument);
   u32* words = reinterpret_cast<u32*>(memory);
   for (u64 i = ThreadIndex(); i < layout.Zeros() / 4; i += ThreadCount()) words[i] = 0;
 }
 
-#define CW_MSM_SUMS(name, suffix, Point, call)                                         \
-  CW_CUDA_FUNCTION(cw_msm_##name##_##suffix##_cuda) {                                  \
-    using namespace cw;                                                                \
-    using F = decltype(Point::x);                                                      \
-    alignas(16) __shared__ unsigned char bytes[kMsmThreads * sizeof(Xyzz<F>)];         \
-    auto* shared = reinterpret_cast<Xyzz<F>*>(bytes);                                  \
-    (void)shared;                                                                      \
-    const cw_launch own = LaunchOf(launch);                                            \
-    const Sums<F> sums(own, units, argument, memory);                                  \
-    sums.call;                                                                         \
+#define CW_MSM_SUMS(name, suffix, Point, call)                                 \
+  CW_CUDA_FUNCTION(cw_msm_##name##_##suffix##_cuda) {                          \
+    using namespace cw;                                                        \
+    using F = decltype(Point::x);                                              \
+    alignas(16) __shared__ unsigned char bytes[kMsmThreads * sizeof(Xyzz<F>)]; \
+    auto* shared = reinterpret_cast<Xyzz<F>*>(bytes);                          \
+    (void)shared;                                                              \
+    const Sums<F> sums(own, units, argument, memory);                          \
+    sums.call;                                                                 \
   }
-#define CW_MSM(suffix, Point, dtype, Base, parts, Scalar)                                      \
-  CW_MSM_SUMS(windows, suffix, Point,                                                          \
+#define CW_MSM(suffix, Point, dtype, Base, parts, Scalar)                                        \
+  CW_MSM_SUMS(windows, suffix, Point,                                                            \
               SumBuckets((units * sums.layout.buckets + kMsmThreads - 1) / kMsmThreads, shared)) \
-  CW_MSM_SUMS(pieces, suffix, Point, AddPieces(shared))                                        \
-  CW_MSM_SUMS(segments, suffix, Point, SumSegment())                                           \
+  CW_MSM_SUMS(pieces, suffix, Point, AddPieces(shared))                                          \
+  CW_MSM_SUMS(segments, suffix, Point, SumSegment())                                             \
   CW_MSM_SUMS(total, suffix, Point, Total(shared))
 CW_EACH_GROUP(CW_MSM)
 
 // A thread for each scalar.
-#define CW_MSM_DIGITS(kernel, suffix, Function, F)                                        \
-  CW_CUDA_FUNCTION(cw_msm_digits_##suffix##_cuda) {                                       \
-    using namespace cw;                                                                   \
-    const cw_launch own = LaunchOf(launch);                                               \
-    const MsmDigitsShape shape(own.params);                                               \
-    for (u64 at = ThreadIndex(); at < units * shape.block; at += ThreadCount()) {         \
-      const UnitOfDigits<F> unit(own, shape, at / shape.block);                           \
-      if (at % shape.block < unit.count) unit.Write(at % shape.block);                    \
-    }                                                                                     \
+#define CW_MSM_DIGITS(kernel, suffix, Function, F)                                \
+  CW_CUDA_FUNCTION(cw_msm_digits_##suffix##_cuda) {                               \
+    using namespace cw;                                                           \
+    const MsmDigitsShape shape(own.params);                                       \
+    for (u64 at = ThreadIndex(); at < units * shape.block; at += ThreadCount()) { \
+      const UnitOfDigits<F> unit(own, shape, at / shape.block);                   \
+      if (at % shape.block < unit.count) unit.Write(at % shape.block);            \
+    }                                                                             \
   }
 CW_SCALAR_FIELDS(CW_MSM_DIGITS, msm_digits, MsmDigits)
 
-#define CW_MSM_COMBINE(suffix, Point, dtype, Base, parts, Scalar)                         \
-  CW_CUDA_FUNCTION(cw_msm_combine_##suffix##_cuda) {                                      \
-    using namespace cw;                                                                   \
-    const cw_launch own = LaunchOf(launch);                                               \
-    for (u64 unit = ThreadIndex(); unit < units; unit += ThreadCount()) {                 \
-      MsmCombine<U64x1, u64, Point>(own, unit, unit + 1, nullptr);                        \
-    }                                                                                     \
+#define CW_MSM_COMBINE(suffix, Point, dtype, Base, parts, Scalar)         \
+  CW_CUDA_FUNCTION(cw_msm_combine_##suffix##_cuda) {                      \
+    using namespace cw;                                                   \
+    for (u64 unit = ThreadIndex(); unit < units; unit += ThreadCount()) { \
+      MsmCombine<U64x1, u64, Point>(own, unit, unit + 1, nullptr);        \
+    }                                                                     \
   }
 CW_EACH_GROUP(CW_MSM_COMBINE)

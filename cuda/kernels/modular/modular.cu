@@ -1,5 +1,6 @@
 // Residues: modmul, modmuladd, modsum, mod, modneg, axis_modsum, modmul_axis_sum. The arithmetic is
 // the processor's (csrc/kernels/modular/ops.h); threads lie along the tightest axis.
+#define CW_CUDA_MANY
 #include "cuda/kernels/spaces.cuh"
 #include "kernels/modular/axis_sum_plan.h"
 #include "kernels/modular/derived.h"
@@ -10,7 +11,7 @@ namespace {
 
 // out = Op(inputs) modulo the last operand.
 template <class Op, class T>
-CW_INLINE void Modular(const cw_launch& launch, u64 units, bool by_rows) {
+CW_INLINE void Modular(const cw_launch& launch, u64 units, bool by_rows, const Grid& grid) {
   constexpr int kOperands = Op::kInputs + 2;
   i64 list_strides[kMaxRank];
   ModulusStrides(launch, kOperands - 1, list_strides);
@@ -18,7 +19,7 @@ CW_INLINE void Modular(const cw_launch& launch, u64 units, bool by_rows) {
   for (int i = 0; i < kOperands - 1; ++i) strides[i] = Strides(launch, (u32)i);
   strides[kOperands - 1] = list_strides;
   const auto* list = static_cast<const Modulus*>(launch.prepared);
-  ForEachPlace(launch.rank, launch.dims, strides, units, by_rows, [&](const i64* at) {
+  ForEachPlace(grid, launch.rank, launch.dims, strides, units, by_rows, [&](const i64* at) {
     const Modulus& modulus = list[at[kOperands - 1]];
     const auto m = LaneModulus<U64x1>::Set(modulus);
     T words[Op::kInputs];
@@ -38,7 +39,7 @@ CW_INLINE void Modular(const cw_launch& launch, u64 units, bool by_rows) {
 
 // out[...] = t after t = (t + a[..., s]) % q for each s.
 template <class T>
-CW_INLINE void SumAxis(const cw_launch& launch, u64 units, bool by_rows) {
+CW_INLINE void SumAxis(const cw_launch& launch, u64 units, bool by_rows, const Grid& grid) {
   i64 list_strides[kMaxRank];
   ModulusStrides(launch, 2, list_strides);
   const i64* strides[3] = {Strides(launch, 0), Strides(launch, 1), list_strides};
@@ -46,7 +47,7 @@ CW_INLINE void SumAxis(const cw_launch& launch, u64 units, bool by_rows) {
   const u64 terms = Dim(launch, last);
   const i64 step = Strides(launch, 1)[last];
   const auto* list = static_cast<const Modulus*>(launch.prepared);
-  ForEachPlace(last, launch.dims, strides, units, by_rows, [&](const i64* at) {
+  ForEachPlace(grid, last, launch.dims, strides, units, by_rows, [&](const i64* at) {
     const Modulus& modulus = list[at[2]];
     const auto m = LaneModulus<U64x1>::Set(modulus);
     const T* a = Data<const T>(launch, 1) + at[1];
@@ -75,7 +76,7 @@ CW_INLINE u64 CanonicalOf(T word, u64 q) {
 
 // out[r, k, u] += sum_s a[r, k, n, s] b[k, u, s], with n the place that the permutation takes to u.
 template <class T>
-CW_INLINE void SumProducts(const cw_launch& launch, u64 units, bool by_rows) {
+CW_INLINE void SumProducts(const cw_launch& launch, u64 units, bool by_rows, const Grid& grid) {
   const AxisSumPlan plan(launch);
   void* prepared = const_cast<void*>(launch.prepared);
   const SumModulus* moduli = AxisSumPlan::Moduli(prepared);
@@ -87,7 +88,7 @@ CW_INLINE void SumProducts(const cw_launch& launch, u64 units, bool by_rows) {
   const i64 limbs[3] = {0, plan.moduli == 1 ? 0 : 1, 0};
   const i64* strides[5] = {out_at, rows, b_at, limbs, ones};
   const u64 terms = Dim(launch, 3);
-  ForEachPlace(3, launch.dims, strides, units, by_rows, [&](const i64* at) {
+  ForEachPlace(grid, 3, launch.dims, strides, units, by_rows, [&](const i64* at) {
     const SumModulus& m = moduli[at[3]];
     const i64 place = inverse == nullptr ? at[4] : (i64)inverse[at[4]];
     const T* a = Data<const T>(launch, 1) + at[1] + place * a_at[2];
@@ -125,14 +126,13 @@ CW_INLINE void MakeModuli(const cw_launch& launch, u32 operand, unsigned char* m
 }  // namespace
 }  // namespace cw
 
-#define CW_MODULAR(kernel, suffix, call)                     \
-  CW_CUDA_FUNCTION(cw_##kernel##_##suffix##_cuda) {          \
-    using namespace cw;                                      \
-    const cw_launch own = LaunchOf(launch);                  \
-    call(own, units, argument != 0);                         \
+#define CW_MODULAR(kernel, suffix, call)            \
+  CW_CUDA_FUNCTION(cw_##kernel##_##suffix##_cuda) { \
+    using namespace cw;                             \
+    call(own, units, argument != 0, grid);          \
   }
-#define CW_MODULAR_OP(kernel, Op)                        \
-  CW_MODULAR(kernel, i32, (Modular<Op, int32_t>))        \
+#define CW_MODULAR_OP(kernel, Op)                 \
+  CW_MODULAR(kernel, i32, (Modular<Op, int32_t>)) \
   CW_MODULAR(kernel, i64, (Modular<Op, int64_t>))
 CW_MODULAR_OP(modmul, ModMulOp)
 CW_MODULAR_OP(modmuladd, ModMulAddOp)
@@ -144,11 +144,10 @@ CW_MODULAR(axis_modsum, i64, SumAxis<int64_t>)
 CW_MODULAR(modmul_axis_sum, i32, SumProducts<int32_t>)
 CW_MODULAR(modmul_axis_sum, i64, SumProducts<int64_t>)
 
-#define CW_MODULI(operand, suffix, T)                        \
-  CW_CUDA_FUNCTION(cw_prepare_kModuli##operand##suffix) {    \
-    using namespace cw;                                      \
-    const cw_launch own = LaunchOf(launch);                  \
-    MakeModuli<T>(own, operand, memory);                     \
+#define CW_MODULI(operand, suffix, T)                  \
+  CW_CUDA_ALONE(cw_prepare_kModuli##operand##suffix) { \
+    using namespace cw;                                \
+    MakeModuli<T>(own, operand, memory);               \
   }
 CW_MODULI(2, I32, int32_t)
 CW_MODULI(2, I64, int64_t)

@@ -1,5 +1,6 @@
 // ntt and intt: Harvey's lazy butterflies on words (csrc/kernels/ntt/harvey.h) with the processor's
 // tables. plans/ntt.h says how a transform is cut into grids.
+#define CW_CUDA_MANY
 #include "cuda/kernels/kernel.h"
 #include "kernels/ntt/derived.h"
 #include "kernels/ntt/harvey.h"
@@ -133,9 +134,10 @@ CW_INLINE void TransformPart(const Arithmetic& a, u64* part, u32 bits, u64 root,
 CW_INLINE u32 BitsOf(u64 size) { return 63u - (u32)__builtin_clzll(size); }
 
 template <class In, class Out>
-CW_INLINE void ForwardPart(const cw_launch& launch, u64 stages, u64* part, unsigned char* memory) {
-  const u64 index = blockIdx.x & ((1u << stages) - 1);
-  const RowOf<In, Out> row(launch, blockIdx.x >> stages, memory);
+CW_INLINE void ForwardPart(const cw_launch& launch, u64 stages, u64* part, unsigned char* memory,
+                           const Grid& grid) {
+  const u64 index = grid.x & ((1u << stages) - 1);
+  const RowOf<In, Out> row(launch, grid.x >> stages, memory);
   const u64 points = row.size >> stages, first = index * points;
   const Arithmetic a(row.limb.q);
   for (u64 i = threadIdx.x; i < points; i += blockDim.x) {
@@ -167,9 +169,10 @@ struct Scaling {
 };
 
 template <class In, class Out>
-CW_INLINE void InversePart(const cw_launch& launch, u64 stages, u64* part, unsigned char* memory) {
-  const u64 index = blockIdx.x & ((1u << stages) - 1);
-  const RowOf<In, Out> row(launch, blockIdx.x >> stages, memory);
+CW_INLINE void InversePart(const cw_launch& launch, u64 stages, u64* part, unsigned char* memory,
+                           const Grid& grid) {
+  const u64 index = grid.x & ((1u << stages) - 1);
+  const RowOf<In, Out> row(launch, grid.x >> stages, memory);
   const u64 points = row.size >> stages, first = index * points;
   const Arithmetic a(row.limb.q);
   const Scaling scaled(a, row.limb, row.scale);
@@ -225,8 +228,9 @@ CW_INLINE void Column(const cw_launch& launch, u64 item, u64 stage, unsigned cha
 }
 
 template <bool inverse, class In, class Out>
-CW_INLINE void Columns(const cw_launch& launch, u64 units, u64 argument, unsigned char* memory) {
-  const u64 stage = argument % 64, count = argument / 64, item = ThreadIndex();
+CW_INLINE void Columns(const cw_launch& launch, u64 units, u64 argument, unsigned char* memory,
+                       const Grid& grid) {
+  const u64 stage = argument % 64, count = argument / 64, item = ThreadIndex(grid);
   if (item >= units * Dim(launch, 3) >> count) return;
   switch (count) {
     case 1: return Column<1, inverse, In, Out>(launch, item, stage, memory);
@@ -238,9 +242,10 @@ CW_INLINE void Columns(const cw_launch& launch, u64 units, u64 argument, unsigne
 
 // The order of the result, after the parts of a long row.
 template <class In, class Out>
-CW_INLINE void Reorder(const cw_launch& launch, u64 units, unsigned char* memory) {
+CW_INLINE void Reorder(const cw_launch& launch, u64 units, unsigned char* memory,
+                       const Grid& grid) {
   const u64 size = Dim(launch, 3);
-  for (u64 item = ThreadIndex(); item < units * size; item += ThreadCount()) {
+  for (u64 item = ThreadIndex(grid); item < units * size; item += ThreadCount(grid)) {
     const RowOf<In, Out> row(launch, item / size, memory);
     if (row.perm != nullptr) row.Result(item % size, row.Kept(row.Image(item % size)));
   }
@@ -278,23 +283,20 @@ CW_INLINE void MakeLimb(const cw_launch& launch, unsigned char* memory) {
 }  // namespace
 }  // namespace cw
 
-#define CW_NTT(name, Part, inverse, In, Out)                                 \
-  CW_CUDA_FUNCTION(cw_##name##_cuda) {                                       \
-    CW_CUDA_SHARED(shared);                                                  \
-    using namespace cw;                                                      \
-    const cw_launch own = LaunchOf(launch);                                  \
-    Part<In, Out>(own, argument, shared, memory);                            \
-  }                                                                          \
-  CW_CUDA_FUNCTION(cw_##name##_columns_cuda) {                               \
-    using namespace cw;                                                      \
-    const cw_launch own = LaunchOf(launch);                                  \
-    Columns<inverse, In, Out>(own, units, argument, memory);                 \
+#define CW_NTT(name, Part, inverse, In, Out)                       \
+  CW_CUDA_FUNCTION(cw_##name##_cuda) {                             \
+    CW_CUDA_SHARED(shared);                                        \
+    using namespace cw;                                            \
+    Part<In, Out>(own, argument, shared, memory, grid);            \
+  }                                                                \
+  CW_CUDA_FUNCTION(cw_##name##_columns_cuda) {                     \
+    using namespace cw;                                            \
+    Columns<inverse, In, Out>(own, units, argument, memory, grid); \
   }
-#define CW_NTT_REORDER(name, In, Out)                                        \
-  CW_CUDA_FUNCTION(cw_##name##_reorder_cuda) {                               \
-    using namespace cw;                                                      \
-    const cw_launch own = LaunchOf(launch);                                  \
-    Reorder<In, Out>(own, units, memory);                                    \
+#define CW_NTT_REORDER(name, In, Out)           \
+  CW_CUDA_FUNCTION(cw_##name##_reorder_cuda) {  \
+    using namespace cw;                         \
+    Reorder<In, Out>(own, units, memory, grid); \
   }
 CW_NTT(ntt_i8_i32, ForwardPart, false, int8_t, int32_t)
 CW_NTT(ntt_i8_i64, ForwardPart, false, int8_t, int64_t)
@@ -307,11 +309,10 @@ CW_NTT_REORDER(ntt_i8_i64, int8_t, int64_t)
 CW_NTT_REORDER(ntt_i32, int32_t, int32_t)
 CW_NTT_REORDER(ntt_i64, int64_t, int64_t)
 
-#define CW_NTT_LIMB(suffix, T)                        \
-  CW_CUDA_FUNCTION(cw_prepare_kNtt##suffix) {         \
-    using namespace cw;                               \
-    const cw_launch own = LaunchOf(launch);           \
-    MakeLimb<T>(own, memory);                         \
+#define CW_NTT_LIMB(suffix, T)             \
+  CW_CUDA_ALONE(cw_prepare_kNtt##suffix) { \
+    using namespace cw;                    \
+    MakeLimb<T>(own, memory);              \
   }
 CW_NTT_LIMB(I32, int32_t)
 CW_NTT_LIMB(I64, int64_t)

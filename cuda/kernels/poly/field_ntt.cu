@@ -116,15 +116,14 @@ CW_INLINE void TransformRow(const cw_launch& launch, F* x) {
 }  // namespace
 }  // namespace cw
 
-#define CW_FIELD_NTT_BLOCK(kernel, field, F, Transform)          \
-  CW_CUDA_FUNCTION(cw_##kernel##_##field##_block_cuda) {         \
-    CW_CUDA_SHARED(shared);                                      \
-    using namespace cw;                                          \
-    const cw_launch own = LaunchOf(launch);                      \
-    Transform(own, reinterpret_cast<F*>(shared));                \
+#define CW_FIELD_NTT_BLOCK(kernel, field, F, Transform)  \
+  CW_CUDA_FUNCTION(cw_##kernel##_##field##_block_cuda) { \
+    CW_CUDA_SHARED(shared);                              \
+    using namespace cw;                                  \
+    Transform(own, reinterpret_cast<F*>(shared));        \
   }
-#define CW_FIELD_NTT(field, F)                                          \
-  CW_FIELD_NTT_BLOCK(field_ntt_columns, field, F, TransformColumn<F>)   \
+#define CW_FIELD_NTT(field, F)                                        \
+  CW_FIELD_NTT_BLOCK(field_ntt_columns, field, F, TransformColumn<F>) \
   CW_FIELD_NTT_BLOCK(field_ntt_rows, field, F, TransformRow<F>)
 CW_EACH_LARGE_TRANSFORM(CW_FIELD_NTT)
 CW_EACH_SMALL_TRANSFORM(CW_FIELD_NTT)

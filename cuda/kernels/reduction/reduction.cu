@@ -229,11 +229,11 @@ CW_INLINE void ReduceUnits(const cw_launch& launch, u64 units, u64 parts, unsign
   }
 }
 
-#define CW_REDUCTION(name)                                                            \
-  template <class In, class Out>                                                      \
-  CW_INLINE void name##Units(const cw_launch& launch, u64 units, u64 parts,           \
-                             unsigned char* memory, u64* shared) {                    \
-    using Fold = typename name##Fold<U64x1, In>::Type;                                \
+#define CW_REDUCTION(name)                                                               \
+  template <class In, class Out>                                                         \
+  CW_INLINE void name##Units(const cw_launch& launch, u64 units, u64 parts,              \
+                             unsigned char* memory, u64* shared) {                       \
+    using Fold = typename name##Fold<U64x1, In>::Type;                                   \
     ReduceUnits<Shares<Fold>, ColumnShares<Fold>>(launch, units, parts, memory, shared); \
   }
 CW_REDUCTION(Sum)
@@ -359,11 +359,11 @@ CW_INLINE void CumulativeProductUnits(const cw_launch& launch, u64 units, u64 ph
 }  // namespace cw
 
 #undef CW_KERNEL
-#define CW_KERNEL(kernel, suffix, Function, In, Out, derived)                       \
-  CW_CUDA_FUNCTION(cw_##kernel##_##suffix##_cuda) {                                 \
-    using namespace cw;                                                             \
-    CW_CUDA_SHARED(shared);                                                         \
-    Function##Units<In, Out>(LaunchOf(launch), units, argument, memory,             \
-                             reinterpret_cast<u64*>(shared));                       \
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
+  CW_CUDA_FUNCTION(cw_##kernel##_##suffix##_cuda) {           \
+    using namespace cw;                                       \
+    CW_CUDA_SHARED(shared);                                   \
+    Function##Units<In, Out>(own, units, argument, memory,    \
+                             reinterpret_cast<u64*>(shared)); \
   }
 #include "kernels/reduction/kernels.inc"

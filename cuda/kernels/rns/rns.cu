@@ -1,5 +1,6 @@
 // base_convert: a thread a coefficient. Its digits stay in shared memory while the sums of all
 // result limbs read them.
+#define CW_CUDA_MANY
 #include "cuda/kernels/spaces.cuh"
 #include "kernels/rns/base_plan.h"
 #include "kernels/rns/derived.h"
@@ -22,7 +23,8 @@ CW_INLINE u64 DigitOf(i64 word, const BaseInput& input, bool scaled) {
 }
 
 template <class T>
-CW_INLINE void ConvertBase(const cw_launch& launch, u64 units, bool by_rows, u64* shared) {
+CW_INLINE void ConvertBase(const cw_launch& launch, u64 units, bool by_rows, const Grid& grid,
+                           u64* shared) {
   const BasePlan plan(launch);
   void* prepared = const_cast<void*>(launch.prepared);
   const bool scaled = BasePlan::Header(prepared)->scaled != 0;
@@ -33,7 +35,7 @@ CW_INLINE void ConvertBase(const cw_launch& launch, u64 units, bool by_rows, u64
   const i64* strides[2] = {Strides(launch, 0), Strides(launch, 1)};
   u64* y = shared + threadIdx.x;
   const u64 step = blockDim.x;
-  ForEachPlace(rank, launch.dims, strides, units, by_rows, [&](const i64* at) {
+  ForEachPlace(grid, rank, launch.dims, strides, units, by_rows, [&](const i64* at) {
     const T* a = Data<const T>(launch, 1) + at[1];
     for (u64 i = 0; i < plan.inputs; ++i) {
       y[i * step] = DigitOf((i64)a[(i64)i * a_limb], inputs[i], scaled);
@@ -57,12 +59,11 @@ CW_INLINE void ConvertBase(const cw_launch& launch, u64 units, bool by_rows, u64
 }  // namespace
 }  // namespace cw
 
-#define CW_BASE_CONVERT(suffix, T)                        \
-  CW_CUDA_FUNCTION(cw_base_convert_##suffix##_cuda) {     \
-    CW_CUDA_SHARED(shared);                               \
-    using namespace cw;                                   \
-    const cw_launch own = LaunchOf(launch);               \
-    ConvertBase<T>(own, units, argument != 0, shared);    \
+#define CW_BASE_CONVERT(suffix, T)                           \
+  CW_CUDA_FUNCTION(cw_base_convert_##suffix##_cuda) {        \
+    CW_CUDA_SHARED(shared);                                  \
+    using namespace cw;                                      \
+    ConvertBase<T>(own, units, argument != 0, grid, shared); \
   }
 CW_BASE_CONVERT(i32, int32_t)
 CW_BASE_CONVERT(i64, int64_t)

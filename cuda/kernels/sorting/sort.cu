@@ -226,13 +226,12 @@ using ArgsortRecord = KeyAndIndex<T>;
 }  // namespace cw
 
 #undef CW_KERNEL
-#define CW_KERNEL(kernel, suffix, Function, In, Out, derived)               \
-  CW_CUDA_FUNCTION(cw_##kernel##_##suffix##_cuda) {                         \
-    using namespace cw;                                                     \
-    using Record = Function##Record<In>;                                    \
-    CW_CUDA_SHARED(shared);                                                 \
-    const cw_launch own = LaunchOf(launch);                                 \
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived)                       \
+  CW_CUDA_FUNCTION(cw_##kernel##_##suffix##_cuda) {                                 \
+    using namespace cw;                                                             \
+    using Record = Function##Record<In>;                                            \
+    CW_CUDA_SHARED(shared);                                                         \
     Sorter<In, Record>(own).Run(units, argument, reinterpret_cast<Record*>(memory), \
-                                reinterpret_cast<Record*>(shared));         \
+                                reinterpret_cast<Record*>(shared));                 \
   }
 #include "csrc/kernels/sorting/sorts.inc"

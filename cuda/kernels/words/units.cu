@@ -1,4 +1,5 @@
 // One unit a thread: the rows on words that are not tuned; copies and fills by places.
+#define CW_CUDA_MANY
 #include "cuda/kernels/spaces.cuh"
 
 #include "kernels/words/kernels.h"
@@ -19,19 +20,19 @@ namespace cw {
 namespace {
 
 template <class Out>
-CW_INLINE void CopyPlaces(const cw_launch& launch, u64 units, bool by_rows) {
+CW_INLINE void CopyPlaces(const cw_launch& launch, u64 units, bool by_rows, const Grid& grid) {
   const i64* strides[] = {Strides(launch, 0), Strides(launch, 1)};
-  ForEachPlace(launch.rank, launch.dims, strides, units, by_rows, [&](const i64* at) {
+  ForEachPlace(grid, launch.rank, launch.dims, strides, units, by_rows, [&](const i64* at) {
     Data<Out>(launch, 0)[at[0]] = Data<const Out>(launch, 1)[at[1]];
   });
 }
 
 template <class Out>
-CW_INLINE void FillPlaces(const cw_launch& launch, u64 units, bool by_rows) {
+CW_INLINE void FillPlaces(const cw_launch& launch, u64 units, bool by_rows, const Grid& grid) {
   const i64* strides[] = {Strides(launch, 0)};
   Out value;
   memcpy(&value, launch.params, sizeof value);  // little-endian: the low bytes
-  ForEachPlace(launch.rank, launch.dims, strides, units, by_rows,
+  ForEachPlace(grid, launch.rank, launch.dims, strides, units, by_rows,
                [&](const i64* at) { Data<Out>(launch, 0)[at[0]] = value; });
 }
 
@@ -40,9 +41,9 @@ CW_INLINE void FillPlaces(const cw_launch& launch, u64 units, bool by_rows) {
 
 // `argument` is 1 for a grid by rows (cuda/plans/spaces.h).
 #undef CW_KERNEL
-#define CW_KERNEL(kernel, suffix, Function, In, Out, derived)        \
-  CW_CUDA_FUNCTION(cw_##kernel##_##suffix##_cuda) {                  \
-    using namespace cw;                                              \
-    Function##Places<Out>(LaunchOf(launch), units, argument != 0);   \
+#define CW_KERNEL(kernel, suffix, Function, In, Out, derived) \
+  CW_CUDA_FUNCTION(cw_##kernel##_##suffix##_cuda) {           \
+    using namespace cw;                                       \
+    Function##Places<Out>(own, units, argument != 0, grid);   \
   }
 #include "csrc/kernels/layout/copies.inc"

@@ -249,12 +249,12 @@ impl Gpu {
     ///
     /// # Errors
     /// The driver's.
-    pub fn upload_now(&self, to: Address, words: &[i64]) -> Result<(), Failure> {
-        // SAFETY: the memory has so many bytes; the words outlive the wait.
+    pub fn upload_now<T: Copy>(&self, to: Address, values: &[T]) -> Result<(), Failure> {
+        // SAFETY: the memory has so many bytes; the values outlive the wait.
         unsafe {
-            let bytes = size_of_val(words);
+            let bytes = size_of_val(values);
             self.api
-                .upload(to, words.as_ptr().cast(), bytes, self.service)?;
+                .upload(to, values.as_ptr().cast(), bytes, self.service)?;
             self.api.finish_stream(self.service)
         }
     }

@@ -34,10 +34,26 @@ pub struct DeviceLaunch {
 pub struct Grid {
     pub module: *const c_char,
     pub symbol: *const c_char,
+    pub many: *const c_char,
     pub argument: u64,
     pub blocks: [u32; 3],
     pub threads: u32,
     pub shared_bytes: u32,
+}
+
+/// `cw_cuda_member`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Member {
+    pub rank: u32,
+    pub operands: u32,
+    pub data: [*mut c_void; OPERANDS],
+    pub prepared: *const c_void,
+    pub words: *const i64,
+    pub units: u64,
+    pub argument: u64,
+    pub memory: *mut c_void,
+    pub blocks: [u32; 2],
 }
 
 /// `cw_cuda_plan`.
@@ -66,6 +82,7 @@ pub struct Row {
     row: RawKernelRow,
     module: *const c_char,
     function: *const c_char,
+    many: *const c_char,
     prepare_function: *const c_char,
     pub plan: PlanFn,
     pub plan_prepare: Option<PlanFn>,
@@ -227,7 +244,7 @@ mod tests {
         // SAFETY: the function gives a constant array and writes its length.
         let layout = unsafe { slice(cw_cuda_layout(&raw mut count), count) };
         let expected = [
-            3,
+            4,
             OPERANDS,
             WORDS,
             GRIDS,
@@ -244,10 +261,21 @@ mod tests {
             size_of::<Grid>(),
             offset_of!(Grid, module),
             offset_of!(Grid, symbol),
+            offset_of!(Grid, many),
             offset_of!(Grid, argument),
             offset_of!(Grid, blocks),
             offset_of!(Grid, threads),
             offset_of!(Grid, shared_bytes),
+            size_of::<Member>(),
+            offset_of!(Member, rank),
+            offset_of!(Member, operands),
+            offset_of!(Member, data),
+            offset_of!(Member, prepared),
+            offset_of!(Member, words),
+            offset_of!(Member, units),
+            offset_of!(Member, argument),
+            offset_of!(Member, memory),
+            offset_of!(Member, blocks),
             size_of::<Plan>(),
             offset_of!(Plan, scratch_bytes),
             offset_of!(Plan, count),
@@ -260,6 +288,7 @@ mod tests {
             offset_of!(Row, row),
             offset_of!(Row, module),
             offset_of!(Row, function),
+            offset_of!(Row, many),
             offset_of!(Row, prepare_function),
             offset_of!(Row, plan),
             offset_of!(Row, plan_prepare),

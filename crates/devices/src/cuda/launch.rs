@@ -2,7 +2,9 @@
 
 use super::api::{Address, Failure, Function, KernelNode, Stream};
 use super::gpu::Gpu;
-use super::kernels::{DeviceLaunch, Grid, OPERANDS, Plan, Row, WORDS};
+use super::kernels::{DeviceLaunch, Grid, Limits, Member, OPERANDS, Plan, Row, WORDS};
+use super::many::Kind;
+use super::own::pointer;
 use cloakwork_kernels::RawLaunch;
 use std::ffi::{CStr, c_void};
 use std::mem::MaybeUninit;
@@ -20,6 +22,9 @@ pub struct Packed {
     /// The words of a launch that does not hold them itself.
     pub spilled: Vec<i64>,
 }
+
+/// So many threads keep a multiprocessor busy, of 2,048 that it can hold.
+const BUSY_THREADS: u64 = 1024;
 
 fn refused(words: String) -> Failure {
     Failure { code: -1, words }
@@ -100,9 +105,95 @@ impl Packed {
 
     /// Binds it to a queue: the word that says whether that failed, and where spilled words are.
     pub fn bind(&mut self, failed: Address, spilled: Address) {
-        self.launch.failed = super::own::pointer(failed).cast_const().cast();
+        self.launch.failed = pointer(failed).cast_const().cast();
         if !self.spilled.is_empty() {
-            self.launch.spilled = super::own::pointer(spilled).cast_const().cast();
+            self.launch.spilled = pointer(spilled).cast_const().cast();
+        }
+    }
+
+    /// A launch of one grid. The context is current.
+    ///
+    /// # Errors
+    /// The driver's, which lacks its function.
+    pub fn of_grid(
+        gpu: &Gpu,
+        launch: DeviceLaunch,
+        units: u64,
+        grid: Grid,
+    ) -> Result<Self, Failure> {
+        // SAFETY: names of grids are constants.
+        let function = unsafe { gpu.function((grid.module, grid.symbol), grid.shared_bytes) }?;
+        Ok(Self {
+            launch,
+            units,
+            grids: vec![(function, grid)],
+            scratch_bytes: 0,
+            block: None,
+            spilled: Vec::new(),
+        })
+    }
+
+    /// How many grids it is, one after another.
+    pub fn grid_count(&self) -> usize {
+        self.grids.len()
+    }
+
+    /// One of them.
+    pub fn grid(&self, position: usize) -> &Grid {
+        &self.grids[position].1
+    }
+
+    /// Its units.
+    pub fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// What it has in common with those that it can run with, and the most blocks of its grids.
+    /// None for one that keeps the device busy alone: functions for many need more registers.
+    pub fn kind(&self, limits: &Limits) -> Option<(Kind, u64)> {
+        let busy = u64::from(limits.multiprocessors.max(1)) * BUSY_THREADS;
+        let mut kind = Kind::new();
+        let mut most = 0;
+        for (_, grid) in &self.grids {
+            let blocks = u64::from(grid.blocks[0]) * u64::from(grid.blocks[1]);
+            let is_small = blocks.saturating_mul(u64::from(grid.threads)) < busy;
+            if grid.many.is_null() || grid.blocks[2] != 1 || !is_small {
+                return None;
+            }
+            kind.push((grid.many, grid.threads));
+            most = most.max(blocks);
+        }
+        (!kind.is_empty() && self.block.is_none()).then_some((kind, most))
+    }
+
+    /// All words of its geometry.
+    pub fn words(&self) -> &[i64] {
+        let own = &self.launch;
+        let lists = own.rank * (1 + own.operands) + own.params + own.blocks;
+        match self.spilled.as_slice() {
+            [] => &own.words[..lists as usize],
+            spilled => spilled,
+        }
+    }
+
+    /// One of its grids among others, with where its words and its scratch memory are.
+    pub fn member(&self, grid: &Grid, words: Address, scratch: Address) -> Member {
+        let own = &self.launch;
+        let before_blocks = own.rank * (1 + own.operands) + own.params;
+        let blocks = words + u64::from(before_blocks) * size_of::<i64>() as u64;
+        Member {
+            rank: own.rank,
+            operands: own.operands,
+            data: own.data,
+            prepared: match own.blocks {
+                0 => own.prepared,
+                _ => pointer(blocks),
+            },
+            words: pointer(words).cast(),
+            units: self.units,
+            argument: grid.argument,
+            memory: pointer(scratch),
+            blocks: [grid.blocks[0], grid.blocks[1]],
         }
     }
 

@@ -10,6 +10,7 @@ mod gpu;
 mod kernels;
 mod launch;
 mod library;
+mod many;
 mod own;
 mod queue;
 mod ring;

@@ -1,12 +1,14 @@
 //! Segments: graphs whose nodes are the grids of launches, after one another as the plan says.
 //!
+//! Launches of the same function that do not depend on one another are one grid (`many.rs`).
 //! A graph holds the address of its queue's state, so it is made when the segment first runs: a
 //! segment runs in one queue alone.
 
 use super::api::{Address, Failure, Graph, GraphExec, GraphNode, KernelNode, Stream};
 use super::gpu::Gpu;
-use super::kernels::kernels;
+use super::kernels::{Limits, Member, kernels};
 use super::launch::{Packed, values};
+use super::many::{Alone, Gathered, Placed, as_one, gather};
 use super::state::Slot;
 use crate::abi::{RawNode, RawParts, node};
 use cloakwork_process::Mutex;
@@ -19,8 +21,8 @@ const ALIGNED_BYTES: u64 = 256;
 
 /// The work of a node.
 enum Work {
-    /// With the piece of scratch memory that it uses, and where its spilled words are.
-    Launch(Box<Packed>, Option<usize>, Address),
+    /// Launches after one another, with their scratch memory and where their spilled words are.
+    Launches(Vec<Packed>, Address, Address),
     /// The status word, and the number of the check.
     Check(*mut c_void, u64),
     None,
@@ -42,9 +44,8 @@ unsafe impl Send for Exec {}
 pub struct Segment {
     nodes: Mutex<Vec<Node>>,
     checks: bool,
-    /// Scratch memory, and where the pieces of it begin.
     scratch: Address,
-    starts: [u64; PIECES],
+    /// Members of launches that run as one, and words that launches do not hold themselves.
     words: Address,
     exec: Mutex<Option<Exec>>,
 }
@@ -70,8 +71,97 @@ impl Pieces {
             self.turn
         });
         after.extend(self.last[piece].replace(number));
-        self.bytes[piece] = self.bytes[piece].max(bytes.next_multiple_of(ALIGNED_BYTES));
+        self.bytes[piece] = self.bytes[piece].max(bytes);
         piece
+    }
+
+    /// Where each piece begins, and where the last one ends.
+    fn places(&self) -> [u64; PIECES + 1] {
+        let mut places = [0; PIECES + 1];
+        for (piece, bytes) in self.bytes.iter().enumerate() {
+            places[piece + 1] = places[piece] + bytes;
+        }
+        places
+    }
+}
+
+/// What nodes need of the device's memory, while they are taken one after another.
+#[derive(Default)]
+struct Room {
+    pieces: Pieces,
+    members: usize,
+    words: usize,
+}
+
+impl Room {
+    /// Room for a node, which may then be after another; its piece of scratch memory.
+    fn take(&mut self, number: u32, works: &[Single], after: &mut Vec<u32>) -> Option<usize> {
+        let mut bytes = 0;
+        for work in works {
+            let Single::Launch(launch) = work else {
+                continue;
+            };
+            bytes += launch.scratch_bytes.next_multiple_of(ALIGNED_BYTES);
+            if works.len() == 1 {
+                self.words += launch.spilled.len();
+            } else {
+                self.words += launch.words().len();
+                self.members += launch.grid_count();
+            }
+        }
+        (bytes > 0).then(|| self.pieces.take(number, bytes, after))
+    }
+}
+
+/// What launches find in memory of the device, which gets it at once.
+#[derive(Default)]
+struct Lists {
+    members_at: Address,
+    words_at: Address,
+    members: Vec<Member>,
+    words: Vec<i64>,
+}
+
+impl Lists {
+    /// The address that words will have.
+    fn put(&mut self, words: &[i64]) -> Address {
+        let at = self.words_at + size_of_val(self.words.as_slice()) as u64;
+        self.words.extend_from_slice(words);
+        at
+    }
+
+    /// The work of a node, which has scratch memory at this address.
+    fn work(
+        &mut self,
+        gpu: &Gpu,
+        works: Vec<Single>,
+        mut scratch: Address,
+    ) -> Result<Work, Failure> {
+        let works = match <[Single; 1]>::try_from(works) {
+            Ok([Single::Launch(launch)]) => {
+                let words = self.put(&launch.spilled);
+                return Ok(Work::Launches(vec![*launch], scratch, words));
+            }
+            Ok([Single::Check(status, check)]) => return Ok(Work::Check(status, check)),
+            Ok([Single::None]) => return Ok(Work::None),
+            Err(works) => works,
+        };
+        let mut placed = Vec::with_capacity(works.len());
+        for work in &works {
+            let Single::Launch(launch) = work else {
+                continue;
+            };
+            placed.push(Placed {
+                launch,
+                words: self.put(launch.words()),
+                scratch,
+            });
+            scratch += launch.scratch_bytes.next_multiple_of(ALIGNED_BYTES);
+        }
+        let at = self.members_at + size_of_val(self.members.as_slice()) as u64;
+        let (launches, members) = as_one(gpu, &placed, at)?;
+        self.members.extend(members);
+        Ok(Work::Launches(launches, 0, 0))
     }
 }
 
@@ -86,55 +176,79 @@ impl Segment {
     pub unsafe fn of(gpu: &Gpu, parts: &RawParts) -> Result<Self, Failure> {
         // SAFETY: the caller's promise.
         let raw = unsafe { values(parts.nodes, parts.node_count as usize) };
-        let mut pieces = Pieces::default();
-        let mut nodes = Vec::with_capacity(raw.len());
+        let mut works = Vec::with_capacity(raw.len());
+        let mut alone = Vec::with_capacity(raw.len());
         for (number, raw) in (0u32..).zip(raw) {
             // SAFETY: as above.
-            nodes.push(unsafe { node_of(gpu, (number, raw), &mut pieces) }?);
-        }
-        let mut starts = [0; PIECES];
-        let mut bytes = 0;
-        for (start, piece) in starts.iter_mut().zip(pieces.bytes) {
-            *start = bytes;
-            bytes += piece;
+            let (work, after) = unsafe { node_of(gpu, (number, raw)) }?;
+            alone.push(work.alone(&gpu.limits, after));
+            works.push(Some(work));
         }
         let mut own = Self {
-            checks: nodes
+            checks: works
                 .iter()
-                .any(|node| matches!(node.work, Work::Check(..))),
+                .any(|work| matches!(work, Some(Single::Check(..)))),
             nodes: Mutex::default(),
-            scratch: if bytes > 0 { gpu.allocate(bytes)? } else { 0 },
-            starts,
+            scratch: 0,
             words: 0,
             exec: Mutex::default(),
         };
-        if let Err(failure) = own.upload_words(gpu, &mut nodes) {
-            own.release(gpu);
-            return Err(failure);
+        match own.nodes(gpu, works, gather(&alone)) {
+            Ok(nodes) => {
+                own.nodes = Mutex::new(nodes);
+                Ok(own)
+            }
+            Err(failure) => {
+                own.release(gpu);
+                Err(failure)
+            }
         }
-        own.nodes = Mutex::new(nodes);
-        Ok(own)
     }
 
-    /// Brings words that launches do not hold themselves to the device.
-    fn upload_words(&mut self, gpu: &Gpu, nodes: &mut [Node]) -> Result<(), Failure> {
-        let mut all: Vec<i64> = Vec::new();
-        for node in nodes.iter_mut() {
-            if let Work::Launch(packed, _, at) = &mut node.work {
-                *at = size_of_val(all.as_slice()) as Address;
-                all.extend_from_slice(&packed.spilled);
-            }
+    /// The nodes of gathered ones, whose scratch memory and words are on the device.
+    fn nodes(
+        &mut self,
+        gpu: &Gpu,
+        mut works: Vec<Option<Single>>,
+        gathered: Vec<Gathered>,
+    ) -> Result<Vec<Node>, Failure> {
+        let mut room = Room::default();
+        let mut nodes = Vec::with_capacity(gathered.len());
+        for (number, Gathered { members, mut after }) in (0u32..).zip(gathered) {
+            let works = members
+                .into_iter()
+                .filter_map(|member| works[member as usize].take());
+            let works: Vec<Single> = works.collect();
+            let place = room.take(number, &works, &mut after);
+            after.sort_unstable();
+            after.dedup();
+            nodes.push((works, place, after));
         }
-        if all.is_empty() {
-            return Ok(());
+        let scratch = room.pieces.places();
+        if let Some(&bytes) = scratch.last().filter(|&&bytes| bytes > 0) {
+            self.scratch = gpu.allocate(bytes)?;
         }
-        self.words = gpu.allocate(size_of_val(all.as_slice()) as u64)?;
-        for node in nodes {
-            if let Work::Launch(_, _, at) = &mut node.work {
-                *at += self.words;
-            }
+        let members = (size_of::<Member>() * room.members) as u64;
+        let bytes = members + (size_of::<i64>() * room.words) as u64;
+        if bytes > 0 {
+            self.words = gpu.allocate(bytes)?;
         }
-        gpu.upload_now(self.words, &all)
+        let mut lists = Lists {
+            members_at: self.words,
+            words_at: self.words + members,
+            ..Lists::default()
+        };
+        let mut found = Vec::with_capacity(nodes.len());
+        for (works, place, after) in nodes {
+            let at = place.map_or(0, |piece| self.scratch + scratch[piece]);
+            let work = lists.work(gpu, works, at)?;
+            found.push(Node { work, after });
+        }
+        if bytes > 0 {
+            gpu.upload_now(lists.members_at, &lists.members)?;
+            gpu.upload_now(lists.words_at, &lists.words)?;
+        }
+        Ok(found)
     }
 
     /// Whether it holds checks.
@@ -186,13 +300,14 @@ impl Segment {
                     .collect(),
             };
             match &mut node.work {
-                Work::Launch(packed, piece, words) if !packed.is_nothing() => {
-                    packed.bind(slot.state, *words);
-                    let scratch = piece.map_or(0, |piece| self.scratch + self.starts[piece]);
-                    packed.nodes(scratch, |params| adding.kernel(params))?;
+                Work::Launches(launches, scratch, words) => {
+                    for launch in launches {
+                        launch.bind(slot.state, *words);
+                        launch.nodes(*scratch, |params| adding.kernel(params))?;
+                    }
                 }
                 Work::Check(status, check) => adding.check(slot, *status, *check)?,
-                Work::Launch(..) | Work::None => adding.nothing()?,
+                Work::None => adding.nothing()?,
             }
             ends.extend(adding.after);
         }
@@ -263,18 +378,35 @@ impl Adding<'_> {
     }
 }
 
-/// A copy of a node.
+/// The work of a node of the plan.
+enum Single {
+    Launch(Box<Packed>),
+    Check(*mut c_void, u64),
+    None,
+}
+
+impl Single {
+    fn alone(&self, limits: &Limits, after: Vec<u32>) -> Alone {
+        let (grids, kind) = match self {
+            Self::Launch(launch) => (launch.grid_count() as u32, launch.kind(limits)),
+            Self::Check(..) => (1, None),
+            Self::None => (0, None),
+        };
+        Alone { grids, kind, after }
+    }
+}
+
+/// A copy of a node's work, and the nodes that it is after.
 ///
 /// # Safety
 /// As `device.h` says of `build`.
 unsafe fn node_of(
     gpu: &Gpu,
     (number, raw): (u32, &RawNode),
-    pieces: &mut Pieces,
-) -> Result<Node, Failure> {
+) -> Result<(Single, Vec<u32>), Failure> {
     let refused = |words: String| Failure { code: -1, words };
     // SAFETY: the caller's promise.
-    let mut after = unsafe { values(raw.after, raw.after_count as usize) }.to_vec();
+    let after = unsafe { values(raw.after, raw.after_count as usize) }.to_vec();
     if let Some(later) = after.iter().find(|&&before| before >= number) {
         return Err(refused(format!("node {number} is after node {later}")));
     }
@@ -292,15 +424,14 @@ unsafe fn node_of(
     let work = match raw.kind {
         node::LAUNCH | node::PREPARE => {
             let packed = packed((raw.kind == node::PREPARE).then_some(raw.block))?;
-            let bytes = packed.scratch_bytes;
-            let piece = (bytes > 0).then(|| pieces.take(number, bytes, &mut after));
-            Work::Launch(Box::new(packed), piece, 0)
+            match packed.is_nothing() {
+                true => Single::None,
+                false => Single::Launch(Box::new(packed)),
+            }
         }
-        node::CHECK => Work::Check(raw.block, raw.units),
-        node::JOIN => Work::None,
+        node::CHECK => Single::Check(raw.block, raw.units),
+        node::JOIN => Single::None,
         other => return Err(refused(format!("nodes of kind {other} are unknown"))),
     };
-    after.sort_unstable();
-    after.dedup();
-    Ok(Node { work, after })
+    Ok((work, after))
 }

@@ -38,7 +38,8 @@ CW_INLINE void ForEachElement(const cw_launch& launch, u64 units, u64 by_rows,
                               const Elementwise& row, Body&& body) {
   const i64* strides[inputs + 1];
   for (int i = 0; i <= inputs; ++i) strides[i] = Strides(launch, (u32)i);
-  ForEachPlace(launch.rank, launch.dims, strides, units, by_rows != 0, [&](const i64* at) {
+  const Grid grid = Grid::Own();
+  ForEachPlace(grid, launch.rank, launch.dims, strides, units, by_rows != 0, [&](const i64* at) {
     const void* in[inputs];
     for (int i = 0; i < inputs; ++i) {
       in[i] = Data<const char>(launch, (u32)i + 1) + at[i + 1] * (i64)row.in_bytes[i];
