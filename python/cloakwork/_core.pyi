@@ -364,6 +364,7 @@ class Program:
         functions: list[tuple[str, Callable[..., list[Tensor]]]] | None = None,
         optimize: bool = True,
         fallback: bool = True,
+        keep: bool = False,
     ) -> Run: ...
     def with_data(self, inputs: list[Tensor], outputs: list[Tensor]) -> Program: ...
     def for_device(

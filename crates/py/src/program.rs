@@ -7,16 +7,17 @@ use crate::device::{self, Count, Place};
 use crate::errors;
 use crate::files;
 use crate::guard::unlocked;
+use crate::on_device;
 use crate::run::{Run, Settings};
 use crate::target::{Budget, Passed, Target, passed};
 use crate::tensor::{self, Elements, Inner};
 use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
-use cloakwork_ir::{Generation, HostId, HostSlot, HostTensor, Type, text};
+use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, Type, text};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{ALL, Form, OpDef, find, named};
 use cloakwork_plan::{Options, Plan, Resident, lower_for, plan};
 use cloakwork_process::{Mutex, Once};
-use cloakwork_run::{Executor, eager};
+use cloakwork_run::{Executor, eager, is_wiping};
 use cloakwork_verify::{
     HealDevice, Verification, Verified, annotate, downloads, for_device, opened, uploads, verify,
 };
@@ -284,6 +285,25 @@ fn spells(name: &str, generation: Generation) -> bool {
     forms.any(|form| form.name == name && form.is_heals(generation))
 }
 
+/// Refuses to keep the results of a run where they cannot stay.
+fn check_keeper(place: &Place, names: &str, secret: bool) -> PyResult<()> {
+    if secret {
+        return Err(errors::secret(
+            "a run on secrets, or one that can draw random elements, returns its outputs to the \
+             host's memory: outputs=\"host\"",
+        ));
+    }
+    if place.peers.is_empty() && on_device::holder(names)?.is_some() {
+        return Ok(());
+    }
+    let expected = "host; or a run on one device with memory of its own, such as cuda:0";
+    Err(errors::param(
+        "outputs",
+        format!("device, on {names}"),
+        expected,
+    ))
+}
+
 #[pymethods]
 impl Program {
     /// Load a file: HEAL's JSON in any of its forms, or a container. `contents` are those of the
@@ -540,7 +560,7 @@ impl Program {
     #[pyo3(signature = (inputs, *, device="cpu", threads=None, memory_budget=None,
                         device_budgets=None, verify=false, profile=true, bisect=false,
                         progress=None, schedule_seed=None, spill_dir=None, functions=None,
-                        optimize=true, fallback=true))]
+                        optimize=true, fallback=true, keep=false))]
     #[expect(clippy::too_many_arguments, reason = "one a keyword")]
     fn run(
         &self,
@@ -559,11 +579,20 @@ impl Program {
         functions: Option<Vec<(String, Py<PyAny>)>>,
         optimize: bool,
         fallback: bool,
+        keep: bool,
     ) -> PyResult<Run> {
         let place = Place::named(device)?;
         let threads = device::threads(threads)?;
         let given = tensor::tensors(inputs)?;
-        let inputs = self.bind(&given.iter().map(lend).collect::<PyResult<Vec<_>>>()?)?;
+        let given = given.iter().map(on_device::settled);
+        let given = given.collect::<PyResult<Vec<_>>>()?;
+        let secret = given.iter().any(Inner::is_secret);
+        if keep {
+            check_keeper(&place, device, secret || is_wiping())?;
+        }
+        // References, which look for a wrong op, run on the host.
+        let on = if bisect { Device::Cpu } else { place.device };
+        let (inputs, resident) = self.bound_in_order(&given, on, keep)?;
         let settings = Settings {
             threads,
             memory_budget: Budget::new(memory_budget, device_budgets)?,
@@ -574,11 +603,11 @@ impl Program {
             schedule_seed,
             spill_dir,
             functions: functions.unwrap_or_default(),
-            secret: given.iter().any(Inner::is_secret),
+            secret,
             optimize,
             no_fallback: !fallback,
             place,
-            resident: Resident::default(),
+            resident,
         };
         Run::start(py, self, &inputs, settings)
     }

@@ -8,8 +8,8 @@ use crate::program::Program;
 use crate::target::{Budget, Target};
 use crate::tensor::{Inner, Tensor};
 use cloakwork_formats::files::{Access, save_with};
-use cloakwork_ir::HostTensor;
-use cloakwork_plan::{Plan, Resident};
+use cloakwork_ir::{HostSlot, HostTensor};
+use cloakwork_plan::{Download, Plan, Resident};
 use cloakwork_run::{
     Bisection, Functions, Inputs, Mismatch, Outcome, Output, Progress, RunOptions, bisect,
     coverage, eager, is_wiping, measured, profile, totals,
@@ -236,16 +236,24 @@ fn named_tensor(output: Output) -> (Option<String>, Tensor) {
 
 #[pymethods]
 impl Run {
-    /// The outputs, in order: tensors over the memory that the run wrote.
+    /// The outputs, in order: tensors over the memory that the run wrote, or on the device that
+    /// keeps them.
     fn outputs(&self) -> Vec<Tensor> {
-        let outputs = self.outcome.outputs.iter().cloned();
-        outputs.map(|output| named_tensor(output).1).collect()
+        let here = self.outcome.outputs.iter().cloned();
+        let here = here.map(|output| named_tensor(output).1);
+        let kept = self.outcome.kept.iter().cloned();
+        here.chain(kept.map(|kept| Inner::Away(kept).into()))
+            .collect()
     }
 
     /// The names of the outputs, in order; none where the program expects a value instead.
     fn output_names(&self) -> Vec<Option<String>> {
-        let outputs = self.outcome.outputs.iter();
-        outputs.map(|output| output.name.clone()).collect()
+        let program = self.plan.verified.program();
+        let name = |download: &Download| match program.host(download.host) {
+            Some(HostSlot::Output { name }) => Some(name.clone()),
+            _ => None,
+        };
+        self.plan.downloads.iter().map(name).collect()
     }
 
     /// Downloads that differ from what the program expects, as `cloakwork.Mismatch`.

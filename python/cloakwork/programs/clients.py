@@ -24,6 +24,10 @@ class Companions(Protocol):
     def key(self) -> str:
         """The fingerprint of their secret."""
 
+    @property
+    def home(self) -> Companions:
+        """The same keys on the CPU."""
+
     def tensors(self) -> dict[str, _core.Tensor]:
         """All key tensors, by name."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TypedDict
+from typing import Literal, TypedDict
 
 from cloakwork import files
 from cloakwork.errors import ParamError
@@ -31,8 +31,13 @@ Budget = int | str | Mapping[str, int | str] | None
 class RunOptions(TypedDict, total=False):
     """How to run.
 
-    device          "cpu", or for programs that name no device themselves "sim:0": a simulated
-                    device with memory of its own (docs/adding-a-device.md)
+    device          where programs run that name no device themselves: "cpu", "cuda:0", or "sim:0",
+                    a simulated device with memory of its own (docs/adding-a-device.md).  By default
+                    the device that holds inputs, or "cpu" if none does.  Inputs that it holds are
+                    not moved, and ParamError says which devices hold some if several do
+    outputs         "device": the outputs stay in the memory of the run's device, for further runs
+                    and calls there; "host" by default.  SecretError for a run on secrets,
+                    or one that can draw random elements
     fallback        False: FallbackError, before anything runs, if a step would run on the host
                     instead of the device; it names all of them.  By default such steps run on the
                     host, with transfers; `report.coverage` says which, and why
@@ -58,6 +63,7 @@ class RunOptions(TypedDict, total=False):
     """
 
     device: str
+    outputs: Literal["host", "device"]
     fallback: bool
     devices: Sequence[str]
     threads: int | None
@@ -69,11 +75,17 @@ class RunOptions(TypedDict, total=False):
     optimize: bool
 
 
-def device_of(options: RunOptions) -> str:
-    """The device of a run, or its devices with commas between."""
+def device_of(options: RunOptions, holders: Collection[str] = ()) -> str:
+    """The device of a run, or its devices with commas between.
+
+    holders   the devices other than the host that hold inputs of it
+    """
     device = options.get("device")
     if "devices" not in options:
-        return "cpu" if device is None else device
+        if device is None and len(holders) > 1:
+            held = f"inputs on {', '.join(sorted(holders))}"
+            raise ParamError("device", held, "inputs on one device, or the `device` of the run")
+        return next(iter(holders), "cpu") if device is None else device
     names = options["devices"]
     if device is not None or isinstance(names, str) or not names:
         raise ParamError("devices", names, "a list of devices, and no `device` beside it")
@@ -133,6 +145,8 @@ def check_options(options: RunOptions) -> None:
         known = ", ".join(RunOptions.__annotations__)
         instead = f"it is called {_RENAMED[name]}" if name in _RENAMED else f"there are {known}"
         raise TypeError(f"run() has no option {name}; {instead}")
+    if (outputs := options.get("outputs", "host")) not in ("host", "device"):
+        raise ParamError("outputs", outputs, "host or device")
     check_folder(options.get("spill_dir"))
 
 

@@ -273,7 +273,8 @@ class Program(Runnable):
         held: list[Companions] = []
         for name, bundle in self._signature.bundles.items():
             client = clients.get(bundle.owner)
-            companions = client.companions if client else None
+            # A device gets them as constants of its plan.
+            companions = client.companions.home if client and client.companions else None
             tensors |= bundle.tensors(name, companions, client)
             held += [companions] if companions else []
         key = tuple(map(id, held))
@@ -288,7 +289,7 @@ class Program(Runnable):
 
     def forget(self, companions: Companions) -> None:
         """Drop the plan that was kept for these evaluation keys, and with it their tensors."""
-        for key in [key for key in self._of_clients if id(companions) in key]:
+        for key in [key for key in self._of_clients if id(companions.home) in key]:
             self._of_clients.pop(key, None)
 
     def _tensor(self, name: str, value: Any) -> _core.Tensor:

@@ -167,9 +167,12 @@ class Runnable:
     ) -> RunResult:  # fmt: skip
         """Run the program, or `core` instead of it."""
         check_options(options)
+        keep = options.get("outputs") == "device"
+        if keep and (verify or bisect):
+            raise ParamError("outputs", "device", "host: expected values are compared there")
         profile = profile_path(options)
         files.claim([profile], self.sources)
-        device = device_of(options)
+        device = device_of(options, {tensor.device for tensor in inputs} - {"cpu"})
         total, devices = self._budgets(options.get("memory_budget"), device)
         core = self._core if core is None else core
         run = core.run(
@@ -187,6 +190,7 @@ class Runnable:
             functions=list(functions),
             optimize=options.get("optimize", True),
             fallback=options.get("fallback", True),
+            keep=keep,
         )
         if profile is not None:
             run.write_profile(fspath(profile))

@@ -73,13 +73,31 @@ impl Program {
         on: Device,
         keeps: bool,
     ) -> PyResult<(Given, Resident)> {
+        let inputs = self.inputs().iter();
+        let named = inputs.map(|input| Self::tensor_of(&input.name, tensors));
+        self.given(&named.collect::<PyResult<Vec<_>>>()?, on, keeps)
+    }
+
+    /// Tensors for the inputs, in their order, for a run on a device, which keeps its results or
+    /// not; and those that the device holds.
+    pub fn bound_in_order(
+        &self,
+        tensors: &[Inner],
+        on: Device,
+        keeps: bool,
+    ) -> PyResult<(Given, Resident)> {
+        self.check_count(tensors.len())?;
+        self.given(&tensors.iter().collect::<Vec<_>>(), on, keeps)
+    }
+
+    fn given(&self, tensors: &[&Inner], on: Device, keeps: bool) -> PyResult<(Given, Resident)> {
         let mut bound = Given::default();
         let mut resident = Resident {
             inputs: Vec::new(),
             outputs: keeps.then_some(on),
         };
-        for input in self.inputs() {
-            match Self::tensor_of(&input.name, tensors)? {
+        for (input, tensor) in self.inputs().iter().zip(tensors) {
+            match tensor {
                 Inner::Away(tensor) if tensor.device() == on => {
                     let slots = input.slots.iter();
                     bound.away.extend(slots.map(|id| (*id, Arc::clone(tensor))));
@@ -108,19 +126,25 @@ impl Program {
             .ok_or_else(|| errors::internal(format!("no tensor for input {name}")))
     }
 
-    /// Tensors for the inputs, in their order.
-    pub fn bind(&self, tensors: &[HostTensor]) -> PyResult<HashMap<HostId, HostTensor>> {
+    /// Refuses another number of tensors than there are inputs.
+    fn check_count(&self, given: usize) -> PyResult<()> {
         let inputs = self.inputs();
-        if inputs.len() != tensors.len() {
+        if inputs.len() != given {
             let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
             let allowed = match names.as_slice() {
                 [] => "none: this program has no inputs".to_owned(),
                 names => format!("{}: {}", names.len(), names.join(", ")),
             };
-            return Err(errors::param("inputs", tensors.len(), &allowed));
+            return Err(errors::param("inputs", given, &allowed));
         }
+        Ok(())
+    }
+
+    /// Tensors for the inputs, in their order.
+    pub fn bind(&self, tensors: &[HostTensor]) -> PyResult<HashMap<HostId, HostTensor>> {
+        self.check_count(tensors.len())?;
         let mut bound = HashMap::new();
-        for (input, tensor) in inputs.iter().zip(tensors) {
+        for (input, tensor) in self.inputs().iter().zip(tensors) {
             bound.extend(input.slots.iter().map(|id| (*id, tensor.clone())));
         }
         Ok(bound)

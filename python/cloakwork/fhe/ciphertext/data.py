@@ -195,6 +195,8 @@ class CiphertextData(OnDevices, Refusals, Stored):
             return replace(self, data=tensor, seed=None)
         kept = self.evaluation if client.key == self.key else None
         evaluation = client.companions if isinstance(client.companions, EvaluationKeys) else kept
+        if evaluation is not None and tensor.device == "cpu":
+            evaluation = evaluation.home
         return replace(self, data=tensor, seed=None, key=client.key, evaluation=evaluation)
 
     @property

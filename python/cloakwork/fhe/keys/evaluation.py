@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork import _core
 from cloakwork._core import Tensor
+from cloakwork.device.drivers import device_name
 from cloakwork.errors import MissingKeyError
 from cloakwork.fhe.keys.encapsulation import Encapsulation
 from cloakwork.fhe.rns.key_switching import SwitchingKey
@@ -45,16 +48,36 @@ class EvaluationKeys(Stored):
     galois: dict[int, SwitchingKey] = field(default_factory=dict)
     encapsulation: Encapsulation | None = None
     _tables: dict[tuple[int, ...], NDArray[np.int64]] = field(default_factory=dict, repr=False)
+    _home: EvaluationKeys | None = field(default=None, repr=False)
+    """The keys on the CPU of which these are a copy."""
+    _copies: WeakValueDictionary[str, EvaluationKeys] = field(
+        default_factory=WeakValueDictionary, repr=False
+    )
+    """Copies on devices, while somebody uses them."""
 
     def to(self, device: str) -> EvaluationKeys:
         """The same keys on another device: "cpu", "cuda:0".
 
         A key is brought there once while something there uses it.
         """
-        squared = self.relinearization and self.relinearization.to(device)
-        galois = {element: key.to(device) for element, key in self.galois.items()}
-        sparse = self.encapsulation and self.encapsulation.to(device)
-        return EvaluationKeys(self.context, self.key, squared, galois, sparse)
+        home, name = self._home or self, device_name(device)
+        if name == "cpu":
+            return home
+        found = home._copies.get(name)
+        if found is None or not all(map(_core.is_readable, found.tensors().values())):
+            squared = home.relinearization and home.relinearization.to(name)
+            galois = {element: key.to(name) for element, key in home.galois.items()}
+            sparse = home.encapsulation and home.encapsulation.to(name)
+            found = replace(
+                home, relinearization=squared, galois=galois, encapsulation=sparse, _home=home
+            )
+            home._copies[name] = found
+        return found
+
+    @property
+    def home(self) -> EvaluationKeys:
+        """The same keys on the CPU."""
+        return self._home or self
 
     @property
     def rotations(self) -> list[int]:
