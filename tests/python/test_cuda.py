@@ -158,8 +158,10 @@ def test_a_gpu_is_isolated_before_its_first_use_or_not_at_all() -> None:
 
 
 def test_conform_goes_on_behind_a_kernel_that_breaks_the_context() -> None:
+    # A call of the driver may take long on a busy machine.
+    patient = ["--timeout", "300"]
     done = subprocess.run(
-        [*COMMAND, "conform", "cuda:0", "--quick", "--ops", "add,sort,modmul", "--json"],
+        [*COMMAND, "conform", "cuda:0", "--quick", "--ops", "add,sort,modmul", "--json", *patient],
         env=variables("break_in=sort_:700"), capture_output=True, text=True, check=False,
         timeout=600,
     )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from cloakwork import ops
 from cloakwork.cli import main
-from cloakwork.device.drivers import split_names
+from cloakwork.device.loading import split_names
 from cloakwork.device.signatures import SIGNATURES
 from cloakwork.errors import CloakworkError
 from python.fhe_setup import ckks, unit_slots

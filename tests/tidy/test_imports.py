@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import PurePosixPath
 
 from tidy import tree
@@ -54,3 +55,20 @@ def test_cycles_are_found_through_names_of_modules_and_in_modules() -> None:
 def test_imports_for_type_checkers_and_inside_functions_load_nothing() -> None:
     source = "if TYPE_CHECKING:\n    from p import a\nelse:\n    import c\ndef f():\n    import b"
     assert imported(source) == {"c"}
+
+
+def test_no_name_of_a_package_is_also_a_module_of_it() -> None:
+    # `from package import name` would give the one or the other, by what was imported before.
+    for source in (tree.ROOT / "python" / "cloakwork").rglob("namespace.py"):
+        package = source.parent
+        own = {path.stem for path in package.iterdir() if path.suffix in ("", ".py")}
+        prefix = ".".join(package.relative_to(tree.ROOT / "python").parts)
+        named = ast.parse(source.read_text(encoding="utf-8"))
+        imports = [node for node in ast.walk(named) if isinstance(node, ast.ImportFrom)]
+        clashes = {
+            alias.asname or alias.name
+            for node in imports
+            if node.module != prefix  # there a name is the module itself
+            for alias in node.names
+        } & own
+        assert not clashes, f"{prefix}: {clashes}"

@@ -49,7 +49,7 @@ pub fn named(name: &str) -> PyResult<Device> {
         };
     }
     let resolved: String = Python::attach(|py| {
-        let module = py.import("cloakwork.device.drivers")?;
+        let module = py.import("cloakwork.device.loading")?;
         module.getattr("resolve")?.call1((name,))?.extract()
     })?;
     known(&resolved).ok_or_else(|| drivers::unknown_device(name))
@@ -91,7 +91,7 @@ fn split(names: &str) -> PyResult<Vec<String>> {
         return Ok(vec![names.to_owned()]);
     }
     Python::attach(|py| {
-        let module = py.import("cloakwork.device.drivers")?;
+        let module = py.import("cloakwork.device.loading")?;
         module.getattr("split_names")?.call1((names,))?.extract()
     })
 }

@@ -1,5 +1,6 @@
 //! A program, loaded or traced, with its findings and plans.
 
+mod heal;
 mod inputs;
 
 use crate::contents::{held, host_copy};
@@ -12,14 +13,14 @@ use crate::run::{Run, Settings};
 use crate::target::{Budget, Passed, Target, passed};
 use crate::tensor::{self, Elements, Inner};
 use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
-use cloakwork_ir::{Device, Generation, HostId, HostSlot, HostTensor, Type, text};
+use cloakwork_ir::{Device, HostId, HostSlot, HostTensor, Type, text};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{ALL, Form, OpDef, find, named};
+use cloakwork_ops::{Form, OpDef, find, named};
 use cloakwork_plan::{Options, Plan, Resident, lower_for, plan};
 use cloakwork_process::{Mutex, Once};
 use cloakwork_run::{Executor, eager, is_wiping};
 use cloakwork_verify::{
-    HealDevice, Verification, Verified, annotate, downloads, for_device, opened, uploads, verify,
+    Verification, Verified, annotate, downloads, for_device, opened, uploads, verify,
 };
 use inputs::Input;
 pub use inputs::lend;
@@ -246,45 +247,6 @@ pub fn own(tensor: &Inner) -> PyResult<HostTensor> {
     host_copy(tensor.real("data of a program")?)
 }
 
-/// A generation of HEAL's ops by its name.
-fn heal_generation(name: &str) -> PyResult<Generation> {
-    match name {
-        "first" => Ok(Generation::First),
-        "later" => Ok(Generation::Later),
-        other => Err(errors::param("generation", other, "first or later")),
-    }
-}
-
-/// A device by the names of its ops; an error for the first unknown name of the alphabet.
-fn heal_device(
-    generation: &str,
-    ops: Option<BTreeSet<String>>,
-    keep: BTreeSet<String>,
-) -> PyResult<HealDevice> {
-    let generation = heal_generation(generation)?;
-    let mut device = HealDevice::of(generation);
-    if let Some(ops) = ops {
-        let spelled = |name: &String| spells(name, generation);
-        if let Some(name) = ops.iter().find(|name| !spelled(name)) {
-            let allowed = "names of HEAL's ops as transcripts have them; others go into keep";
-            return Err(errors::param("ops", name, allowed));
-        }
-        device.ops = ops.into_iter().collect();
-    }
-    if let Some(name) = keep.iter().find(|name| find(name).is_none()) {
-        let allowed = "names of ops: docs/ops.md lists them";
-        return Err(errors::param("keep", name, allowed));
-    }
-    device.keep = keep.into_iter().collect();
-    Ok(device)
-}
-
-/// Whether a generation of HEAL's interface has an op of this name.
-fn spells(name: &str, generation: Generation) -> bool {
-    let mut forms = ALL.iter().flat_map(|def| def.forms);
-    forms.any(|form| form.name == name && form.is_heals(generation))
-}
-
 /// Refuses to keep the results of a run where they cannot stay.
 fn check_keeper(place: &Place, names: &str, secret: bool) -> PyResult<()> {
     if secret {
@@ -319,7 +281,7 @@ impl Program {
         checksums: bool,
         generation: Option<&str>,
     ) -> PyResult<Self> {
-        let generation = generation.map(heal_generation).transpose()?;
+        let generation = generation.map(heal::generation_named).transpose()?;
         let bytes = match contents {
             Some(contents) => contents.to_vec().into(),
             None => files::contents(py, &path)?,
@@ -644,7 +606,7 @@ impl Program {
         ops: Option<BTreeSet<String>>,
         keep: Option<BTreeSet<String>>,
     ) -> PyResult<Self> {
-        let device = heal_device(generation, ops, keep.unwrap_or_default())?;
+        let device = heal::device_of(generation, ops, keep.unwrap_or_default())?;
         let has = |def: &OpDef| {
             let spelled =
                 |form: &Form| device.ops.contains(form.name) && form.is_heals(device.generation);
@@ -681,7 +643,7 @@ impl Program {
         keep: Option<HashSet<String>>,
     ) -> PyResult<()> {
         let keep = keep.unwrap_or_default();
-        let generation = heal_generation(generation)?;
+        let generation = heal::generation_named(generation)?;
         let verified = self.verified(py)?;
         let annotated = unlocked(py, || annotate(&verified, generation))?;
         let is_vendors = |op: &str| find(op).is_some_and(|def| def.custom().is_some());

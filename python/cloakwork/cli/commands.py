@@ -39,7 +39,7 @@ from cloakwork.cli.options import (
 )
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
-from cloakwork.device.drivers import drivers as loaded_drivers
+from cloakwork.device.loading import drivers as loaded_drivers
 from cloakwork.device.machine import machine_with_cuda
 from cloakwork.errors import ParamError, ProgramError
 from cloakwork.programs import kinds

@@ -113,7 +113,7 @@ def _samples(data: Sequence[str]) -> Any:
 def _for_device(made: CompiledModel, device: str) -> CompiledModel:
     """The same model in a device's ops; FallbackError names the steps that it lacks."""
     from cloakwork.compiler.compiled import CompiledModel
-    from cloakwork.device.drivers import device_name
+    from cloakwork.device.loading import device_name
 
     # The driver's own ops are known once it is loaded.
     name = device_name(device)

@@ -19,7 +19,7 @@ from cloakwork.device.comparison import Comparison
 from cloakwork.device.comparison import diff as compare
 from cloakwork.device.conformance import Failure, OpResult, Report, Speed
 from cloakwork.device.conformance import conform as hold
-from cloakwork.device.drivers import is_gpu
+from cloakwork.device.loading import is_gpu
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 

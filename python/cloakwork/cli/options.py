@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from cloakwork.device.drivers import isolated, place_name, split_names
+from cloakwork.device.loading import isolated, place_name, split_names
 
 
 class Command(TyperCommand):

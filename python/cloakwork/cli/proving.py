@@ -7,7 +7,7 @@ from pathlib import Path
 from cloakwork import files
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import DIFFERS, in_words, say, say_memory
-from cloakwork.device.drivers import place_name
+from cloakwork.device.loading import place_name
 from cloakwork.programs.options import check_folder
 
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cloakwork.cli.words import count, shown
-from cloakwork.device.drivers import Driver
+from cloakwork.device.loading import Driver
 from cloakwork.device.machine import Gpu, GpuDriver, Machine, NumaNode
 from cloakwork.programs.coverage import Coverage, Transfers
 from cloakwork.programs.report import Inspection, Report

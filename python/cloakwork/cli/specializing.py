@@ -11,7 +11,7 @@ from cloakwork import files
 from cloakwork.cli import programs
 from cloakwork.cli.options import Command
 from cloakwork.cli.words import count, in_words, say
-from cloakwork.device.drivers import device_name
+from cloakwork.device.loading import device_name
 from cloakwork.programs import specialized
 
 

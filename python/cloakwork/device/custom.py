@@ -65,7 +65,7 @@ def custom_ops() -> list[CustomOp]:
 
 def function(name: str) -> Any:
     """A vendor's op as a function with its signature; None if no such op is known."""
-    from cloakwork.device.drivers import load_listed
+    from cloakwork.device.loading import load_listed
 
     load_listed()
     for own, doc, _, parameters in _core.declared_ops():

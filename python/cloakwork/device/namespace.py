@@ -5,8 +5,8 @@ from __future__ import annotations
 from cloakwork.device.comparison import Comparison, Difference, diff
 from cloakwork.device.conformance import Failure, OpResult, Report, Speed, conform
 from cloakwork.device.custom import CustomOp, custom_ops, load_ops
-from cloakwork.device.drivers import Driver, drivers, load_driver
 from cloakwork.device.headers import include_dir
+from cloakwork.device.loading import Driver, drivers, load_driver
 from cloakwork.device.python_device import PythonDevice, register, takes
 
 __all__ = [

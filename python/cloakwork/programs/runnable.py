@@ -8,7 +8,7 @@ from os import fspath
 from typing import Any
 
 from cloakwork import _core, files
-from cloakwork.device.drivers import device_name, split_names
+from cloakwork.device.loading import device_name, split_names
 from cloakwork.errors import ParamError
 from cloakwork.programs.coverage import Coverage
 from cloakwork.programs.options import (

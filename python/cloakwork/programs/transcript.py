@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
 
 from cloakwork import _core
-from cloakwork.device.drivers import load_listed
+from cloakwork.device.loading import load_listed
 from cloakwork.errors import ParamError
 from cloakwork.files import name_of
 from cloakwork.lazy import public

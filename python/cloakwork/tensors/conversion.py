@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
-from cloakwork.device.drivers import drivers
+from cloakwork.device.loading import drivers
 from cloakwork.errors import DTypeError, ParamError
 from cloakwork.fields import elements
 from cloakwork.tensors.native import shortcut

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cloakwork import _core
 from cloakwork._core import Tensor
-from cloakwork.device.drivers import device_name
+from cloakwork.device.loading import device_name
 from cloakwork.errors import MissingKeyError
 from cloakwork.fhe.keys.encapsulation import Encapsulation
 from cloakwork.fhe.rns.key_switching import SwitchingKey

@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
-from cloakwork.device.drivers import device_name
+from cloakwork.device.loading import device_name
 from cloakwork.fhe.rns import evaluator
 from cloakwork.fhe.rns.layout import limb_range, residues, zero_residues
 from cloakwork.fhe.rns.samplers import error, fresh_seed, seed_of, uniform, wiped
