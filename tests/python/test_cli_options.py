@@ -620,5 +620,6 @@ def test_the_library_calls_options_as_the_command_does() -> None:
                 run({"x": X} if run != program.run else {}, **{old: 1})
     words = {name.replace("_", "-") for name in cw.RunOptions.__annotations__}
     of_run = {_longest(option)[2:] for command, option in declared() if command == "run"}
-    # The command says --passes, --no-passes, --no-fallback and --device sim:0,sim:1.
-    assert words - of_run == {"progress", "optimize", "fallback", "devices"}
+    # The command says --passes, --no-passes, --no-fallback and --device sim:0,sim:1; its outputs
+    # are files.
+    assert words - of_run == {"progress", "optimize", "fallback", "devices", "outputs"}

@@ -139,9 +139,24 @@ def test_secrets_do_not_stay_on_a_device() -> None:
     secret, made = cw.asarray(X), program()
     secret.mark_secret()
     (y,) = on(ON, Y)
-    with pytest.raises(SecretError, match="returns its outputs to the host's memory"):
-        made.run(secret, y, outputs="device")
-    assert made.run(secret, y).outputs[0].tolist() == (X * Y + X).tolist()
+    for where in ({}, {"device": ON}):
+        with pytest.raises(SecretError, match="returns its outputs to the host's memory"):
+            made.run(secret, y, **where, outputs="device")
+        result = made.run(secret, y, **where)
+        assert result.outputs[0].tolist() == (X * Y + X).tolist()
+        # Where y lies does not bring the secret there.
+        assert ("upload" in moved(result)) == bool(where)
+
+
+def test_a_program_that_names_devices_takes_tensors_of_devices() -> None:
+    b = zk.ProgramBuilder()
+    x = b.input("x", zk.tensor("u64", 4))
+    there, back = b.allocate(x.type, device="sim:1"), b.allocate(x.type)
+    b.transfer(x, there)
+    b.transfer(there, back)
+    b.ret(back)
+    (found,) = b.build().run({"x": cw.asarray([1, 2, 3, 4], "u64", device=ON)}).outputs.values()
+    assert (found.device, found.tolist()) == ("cpu", [1, 2, 3, 4])
 
 
 def test_transcripts_leave_outputs_on_the_device_and_programs_of_proofs_do_not() -> None:
@@ -158,7 +173,7 @@ def test_transcripts_leave_outputs_on_the_device_and_programs_of_proofs_do_not()
     (found,) = doubled.program.run({"x": x}).outputs.values()
     assert (found.device, found.tolist()) == ("cpu", [0, 2, 4, 6])
     with pytest.raises(SecretError, match="can draw random elements"):
-        doubled.program.run({"x": x}, outputs="device")
+        doubled.program.run({"x": x}, device=ON, outputs="device")
 
 
 def test_ciphertexts_stay_on_the_device_with_their_keys() -> None:
@@ -178,3 +193,10 @@ def test_ciphertexts_stay_on_the_device_with_their_keys() -> None:
     assert np.array_equal(keys.decrypt(there.rotate(1)), keys.decrypt(here.rotate(1)))
     (back,) = made.run(a.to(ON), b.to(ON)).outputs
     assert (back.device, back.evaluation) == ("cpu", keys.evaluation)
+    # No run brings keys to a device unasked, and none leaves them on another.
+    for x, y in ((a, b), (a.to("sim:1"), b.to("sim:1"))):
+        (left,) = made.run(x, y, device=ON, outputs="device").outputs
+        assert (left.device, left.evaluation) == (ON, keys.evaluation)
+        assert left.to(ON).evaluation is a.to(ON).evaluation
+        turned = [one.rotate(1).data.tolist() for one in (left, left.to(ON))]
+        assert turned[0] == turned[1] == here.rotate(1).data.tolist()

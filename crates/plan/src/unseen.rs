@@ -27,7 +27,8 @@ pub(crate) fn unseen(verified: &Verified) -> Vec<bool> {
     let storages = verified.storages();
     let mut found = vec![false; storages.len()];
     let mut parts = vec![Parts::default(); storages.len()];
-    // Storages of which some is written.
+    // Storages of which some is written. A read of one before that makes its zeros in any case: a
+    // step that reads them is the first to touch it.
     let mut open = 0u32;
     for (_, action) in verified.actions() {
         let Action::Kernel { out, .. } = action else {

@@ -31,8 +31,9 @@ thread_local! {
 /// Programs of lazy batches that ran last: the same calls again need no plan, and the device runs
 /// their launches as segments.
 const MOST_PROGRAMS: usize = 8;
-/// A program that keeps more memory of its device between runs is not kept.
-const MOST_KEPT_BYTES: u64 = 256 << 20;
+/// A program that keeps more memory of its device between runs is not kept. Of it 192 MiB may be
+/// memory that waits before it is used again (`crates/plan/src/graph/loosen.rs`).
+const MOST_KEPT_BYTES: u64 = 448 << 20;
 
 thread_local! {
     static RECENT: RefCell<Vec<(Device, Arc<Program>)>> = const { RefCell::new(Vec::new()) };

@@ -2,6 +2,7 @@
 
 mod heal;
 mod inputs;
+mod residence;
 
 use crate::contents::{held, host_copy};
 use crate::device::{self, Count, Place};
@@ -245,25 +246,6 @@ impl Program {
 /// A copy of a tensor's elements, which no later write changes.
 pub fn own(tensor: &Inner) -> PyResult<HostTensor> {
     host_copy(tensor.real("data of a program")?)
-}
-
-/// Refuses to keep the results of a run where they cannot stay.
-fn check_keeper(place: &Place, names: &str, secret: bool) -> PyResult<()> {
-    if secret {
-        return Err(errors::secret(
-            "a run on secrets, or one that can draw random elements, returns its outputs to the \
-             host's memory: outputs=\"host\"",
-        ));
-    }
-    if place.peers.is_empty() && on_device::holder(names)?.is_some() {
-        return Ok(());
-    }
-    let expected = "host; or a run on one device with memory of its own, such as cuda:0";
-    Err(errors::param(
-        "outputs",
-        format!("device, on {names}"),
-        expected,
-    ))
 }
 
 #[pymethods]
@@ -518,6 +500,13 @@ impl Program {
         Run::start(values.py(), self, &inputs, settings).map(Some)
     }
 
+    /// The name of the device that holds inputs of a run; the host's if none does, for secrets, and
+    /// for programs that name devices themselves.
+    fn place_of(&self, py: Python<'_>, inputs: &Bound<'_, PyList>) -> PyResult<String> {
+        let found = self.holder_of(py, &tensor::tensors(inputs)?)?;
+        Ok(found.map_or_else(|| device::CPU.to_owned(), |on| on.to_string()))
+    }
+
     /// Run the program once.
     #[pyo3(signature = (inputs, *, device="cpu", threads=None, memory_budget=None,
                         device_budgets=None, verify=false, profile=true, bisect=false,
@@ -550,7 +539,7 @@ impl Program {
         let given = given.collect::<PyResult<Vec<_>>>()?;
         let secret = given.iter().any(Inner::is_secret);
         if keep {
-            check_keeper(&place, device, secret || is_wiping())?;
+            residence::check_keeper(&place, device, secret || is_wiping())?;
         }
         // References, which look for a wrong op, run on the host.
         let on = if bisect { Device::Cpu } else { place.device };

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Literal, TypedDict
@@ -33,11 +33,9 @@ class RunOptions(TypedDict, total=False):
 
     device          where programs run that name no device themselves: "cpu", "cuda:0", or "sim:0",
                     a simulated device with memory of its own (docs/adding-a-device.md).  By default
-                    the device that holds inputs, or "cpu" if none does.  Inputs that it holds are
-                    not moved, and ParamError says which devices hold some if several do
-    outputs         "device": the outputs stay in the memory of the run's device, for further runs
-                    and calls there; "host" by default.  SecretError for a run on secrets,
-                    or one that can draw random elements
+                    the device that holds inputs; "cpu" if none does, if inputs are secret, or for
+                    a program that names devices or can draw random elements.  Inputs that it holds
+                    are not moved.  ParamError if several devices hold inputs
     fallback        False: FallbackError, before anything runs, if a step would run on the host
                     instead of the device; it names all of them.  By default such steps run on the
                     host, with transfers; `report.coverage` says which, and why
@@ -60,10 +58,12 @@ class RunOptions(TypedDict, total=False):
     optimize        let passes clean the program first (on by default; docs/passes.md): what is
                     computed twice is computed once.  Results, errors and the numbers of steps are
                     the same.  Never with bisect
+    outputs         "device": the outputs stay in the memory of the run's device, for further runs
+                    and calls there; "host" by default.  SecretError for a run on secrets,
+                    or one that can draw random elements
     """
 
     device: str
-    outputs: Literal["host", "device"]
     fallback: bool
     devices: Sequence[str]
     threads: int | None
@@ -73,19 +73,14 @@ class RunOptions(TypedDict, total=False):
     schedule_seed: int | None
     spill_dir: str | PathLike[str] | None
     optimize: bool
+    outputs: Literal["host", "device"]
 
 
-def device_of(options: RunOptions, holders: Collection[str] = ()) -> str:
-    """The device of a run, or its devices with commas between.
-
-    holders   the devices other than the host that hold inputs of it
-    """
+def device_of(options: RunOptions) -> str | None:
+    """The device of a run, or its devices with commas between; None if the options name none."""
     device = options.get("device")
     if "devices" not in options:
-        if device is None and len(holders) > 1:
-            held = f"inputs on {', '.join(sorted(holders))}"
-            raise ParamError("device", held, "inputs on one device, or the `device` of the run")
-        return next(iter(holders), "cpu") if device is None else device
+        return device
     names = options["devices"]
     if device is not None or isinstance(names, str) or not names:
         raise ParamError("devices", names, "a list of devices, and no `device` beside it")

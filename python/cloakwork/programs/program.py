@@ -273,7 +273,6 @@ class Program(Runnable):
         held: list[Companions] = []
         for name, bundle in self._signature.bundles.items():
             client = clients.get(bundle.owner)
-            # A device gets them as constants of its plan.
             companions = client.companions.home if client and client.companions else None
             tensors |= bundle.tensors(name, companions, client)
             held += [companions] if companions else []

@@ -172,9 +172,10 @@ class Runnable:
             raise ParamError("outputs", "device", "host: expected values are compared there")
         profile = profile_path(options)
         files.claim([profile], self.sources)
-        device = device_of(options, {tensor.device for tensor in inputs} - {"cpu"})
-        total, devices = self._budgets(options.get("memory_budget"), device)
         core = self._core if core is None else core
+        asked = device_of(options)
+        device = core.place_of(list(inputs)) if asked is None else asked
+        total, devices = self._budgets(options.get("memory_budget"), device)
         run = core.run(
             list(inputs),
             device=device,

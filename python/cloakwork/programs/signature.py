@@ -73,7 +73,8 @@ class Bundle:
         if client is not None and client.key != given.key:
             hint = "give the evaluation keys of the ciphertexts' secret"
             raise KeyMismatchError("run", "key", client.key, given.key, hint)
-        found = given.tensors()
+        # A device gets them as constants of its plan.
+        found = given.home.tensors()
         if missing := [need for need in self.needs if need not in found]:
             have = ", ".join(found) or "none"
             raise MissingKeyError(

@@ -138,12 +138,12 @@ impl Packed {
         self.grids.len()
     }
 
-    /// One of them.
+    /// A grid by its place among them.
     pub fn grid(&self, position: usize) -> &Grid {
         &self.grids[position].1
     }
 
-    /// Its units.
+    /// The number of units, as every grid gets it.
     pub fn units(&self) -> u64 {
         self.units
     }

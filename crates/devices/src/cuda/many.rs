@@ -5,7 +5,7 @@
 
 use super::api::{Address, Failure};
 use super::gpu::Gpu;
-use super::kernels::{DeviceLaunch, Grid, Member};
+use super::kernels::{DeviceLaunch, Grid, Member, WORDS};
 use super::launch::Packed;
 use super::own::pointer;
 use std::collections::BTreeMap;
@@ -13,6 +13,7 @@ use std::ffi::c_char;
 
 /// Members of a grid, whose first blocks its launch lists.
 const MOST_MEMBERS: usize = 256;
+const _: () = assert!(MOST_MEMBERS <= WORDS);
 /// `gridDim.x`.
 const MOST_BLOCKS: u64 = i32::MAX as u64;
 
@@ -26,6 +27,7 @@ pub struct Alone {
     pub grids: u32,
     /// Its kind if it can run with others, and the most blocks of its grids.
     pub kind: Option<(Kind, u64)>,
+    pub scratch_bytes: u64,
     /// Earlier nodes that are done before it begins.
     pub after: Vec<u32>,
 }
@@ -38,8 +40,9 @@ pub struct Gathered {
     pub after: Vec<u32>,
 }
 
-/// Gathers nodes; the result's order keeps what they are after.
-pub fn gather(nodes: &[Alone]) -> Vec<Gathered> {
+/// Gathers nodes; the result's order keeps what they are after. Those that run as one have at most
+/// so much scratch memory.
+pub fn gather(nodes: &[Alone], most_bytes: u64) -> Vec<Gathered> {
     let mut levels: Vec<u32> = Vec::with_capacity(nodes.len());
     for node in nodes {
         let before = node.after.iter().map(|&before| {
@@ -52,7 +55,8 @@ pub fn gather(nodes: &[Alone]) -> Vec<Gathered> {
     // Joins of a level may be what its launches are after.
     order.sort_by_key(|&node| (levels[node as usize], nodes[node as usize].grids > 0));
     let mut found: Vec<Gathered> = Vec::new();
-    let mut blocks: Vec<u64> = Vec::new();
+    // Their blocks and scratch memory.
+    let mut sums: Vec<(u64, u64)> = Vec::new();
     // The last of each kind and level, and which one each node is of.
     let mut open: BTreeMap<(u32, &Kind), usize> = BTreeMap::new();
     let mut of = vec![0u32; nodes.len()];
@@ -60,7 +64,10 @@ pub fn gather(nodes: &[Alone]) -> Vec<Gathered> {
         let own = &nodes[node as usize];
         let joined = own.kind.as_ref().and_then(|(kind, many)| {
             let at = *open.get(&(levels[node as usize], kind))?;
-            let fits = found[at].members.len() < MOST_MEMBERS && blocks[at] + many <= MOST_BLOCKS;
+            let (blocks, bytes) = sums[at];
+            let fits = found[at].members.len() < MOST_MEMBERS
+                && blocks + many <= MOST_BLOCKS
+                && bytes.saturating_add(own.scratch_bytes) <= most_bytes;
             fits.then_some(at)
         });
         let at = joined.unwrap_or_else(|| {
@@ -68,12 +75,13 @@ pub fn gather(nodes: &[Alone]) -> Vec<Gathered> {
                 members: Vec::new(),
                 after: Vec::new(),
             });
-            blocks.push(0);
+            sums.push((0, 0));
             found.len() - 1
         });
         if let Some((kind, many)) = &own.kind {
             open.insert((levels[node as usize], kind), at);
-            blocks[at] += many;
+            sums[at].0 += many;
+            sums[at].1 += own.scratch_bytes;
         }
         found[at].members.push(node);
         let after = own.after.iter().map(|&before| of[before as usize]);
@@ -142,6 +150,7 @@ mod tests {
         Alone {
             grids: 1,
             kind: kind.map(|kind| (vec![(name(kind), 32)], 1)),
+            scratch_bytes: 100,
             after: after.to_vec(),
         }
     }
@@ -154,7 +163,7 @@ mod tests {
     }
 
     fn members(nodes: &[Alone]) -> Vec<Vec<u32>> {
-        let found = gather(nodes);
+        let found = gather(nodes, u64::MAX);
         for (number, one) in (0u32..).zip(&found) {
             assert!(one.after.iter().all(|&before| before < number), "{found:?}");
         }
@@ -177,7 +186,7 @@ mod tests {
             members(&chains),
             [vec![0, 3], vec![1, 4], vec![6], vec![2, 5]]
         );
-        let found = gather(&chains);
+        let found = gather(&chains, u64::MAX);
         assert_eq!(found[3].after, [1]);
     }
 
@@ -209,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_grid_has_at_most_so_many_members_and_blocks() {
+    fn a_grid_has_at_most_so_many_members_blocks_and_bytes() {
         let nodes: Vec<Alone> = (0..600).map(|_| node(Some(1), &[])).collect();
         let sizes: Vec<usize> = members(&nodes).iter().map(Vec::len).collect();
         assert_eq!(sizes, [256, 256, 88]);
@@ -218,5 +227,13 @@ mod tests {
             ..node(None, &[])
         };
         assert_eq!(members(&[large(), large(), large()]), [[0], [1], [2]]);
+        let sizes = |most_bytes| {
+            let found = gather(&nodes[..5], most_bytes);
+            found
+                .iter()
+                .map(|one| one.members.len())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!([sizes(250), sizes(99)], [vec![2, 2, 1], vec![1; 5]]);
     }
 }

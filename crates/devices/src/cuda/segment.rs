@@ -19,6 +19,11 @@ use std::ptr::null_mut;
 const PIECES: usize = 4;
 const ALIGNED_BYTES: u64 = 256;
 
+/// Bytes of scratch memory with what aligns those behind them.
+fn aligned(bytes: u64) -> u64 {
+    bytes.next_multiple_of(ALIGNED_BYTES)
+}
+
 /// The work of a node.
 enum Work {
     /// Launches after one another, with their scratch memory and where their spilled words are.
@@ -101,7 +106,7 @@ impl Room {
             let Single::Launch(launch) = work else {
                 continue;
             };
-            bytes += launch.scratch_bytes.next_multiple_of(ALIGNED_BYTES);
+            bytes += aligned(launch.scratch_bytes);
             if works.len() == 1 {
                 self.words += launch.spilled.len();
             } else {
@@ -156,7 +161,7 @@ impl Lists {
                 words: self.put(launch.words()),
                 scratch,
             });
-            scratch += launch.scratch_bytes.next_multiple_of(ALIGNED_BYTES);
+            scratch += aligned(launch.scratch_bytes);
         }
         let at = self.members_at + size_of_val(self.members.as_slice()) as u64;
         let (launches, members) = as_one(gpu, &placed, at)?;
@@ -193,7 +198,7 @@ impl Segment {
             words: 0,
             exec: Mutex::default(),
         };
-        match own.nodes(gpu, works, gather(&alone)) {
+        match own.nodes(gpu, works, gather(&alone, gpu.limits.scratch_bytes)) {
             Ok(nodes) => {
                 own.nodes = Mutex::new(nodes);
                 Ok(own)
@@ -392,7 +397,16 @@ impl Single {
             Self::Check(..) => (1, None),
             Self::None => (0, None),
         };
-        Alone { grids, kind, after }
+        let scratch_bytes = match self {
+            Self::Launch(launch) => aligned(launch.scratch_bytes),
+            _ => 0,
+        };
+        Alone {
+            grids,
+            kind,
+            scratch_bytes,
+            after,
+        }
     }
 }
 

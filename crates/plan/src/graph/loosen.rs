@@ -44,11 +44,11 @@ pub(crate) fn loosened(plan: &mut Plan, reaches: &[Reach], graph: Graph) -> Grap
 }
 
 /// How long offsets of devices rest, as fractions of the estimated time of all steps.
-const RESTS_AWAY: [u64; 9] = [256, 128, 64, 32, 16, 8, 4, 2, 1];
-/// An arena of a device that takes segments may grow by a quarter, or by itself up to this.
+const RESTS_AWAY: [u64; 7] = [128, 32, 16, 8, 4, 2, 1];
+/// An arena of a device that takes segments may double, but grow by no more than this.
 const MOST_MORE_BYTES: u64 = 1 << 30;
 /// It may grow by this in any case: such devices have gigabytes, or else a budget.
-const SMALL_BYTES: u64 = 256 << 20;
+const SMALL_BYTES: u64 = 192 << 20;
 
 /// Lets offsets of devices that take segments rest, so that independent launches of a segment are
 /// independent for its driver, too. Moves the plan's buffers.
@@ -96,7 +96,7 @@ fn grows_little(before: &[crate::Arena], plan: &Plan) -> bool {
     let mut both = before.iter().zip(&plan.arenas);
     let all = both.all(|(tight, arena)| {
         let more = tight.bytes.clamp(SMALL_BYTES, MOST_MORE_BYTES);
-        arena.bytes <= tight.bytes.saturating_add(more.max(tight.bytes / 4))
+        arena.bytes <= tight.bytes.saturating_add(more)
     });
     all && budget::exceeded_by(plan) == 0 && budget::keep(plan).is_ok()
 }

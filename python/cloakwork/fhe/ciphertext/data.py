@@ -77,9 +77,9 @@ class CiphertextData(OnDevices, Refusals, Stored):
         Decryption takes it from there: secrets stay on the CPU.  The keys are brought there once
         while something there uses them; `keys.evaluation.to(device)` holds them.
         """
-        if device == self.device:
-            return self
         keys = self.evaluation and self.evaluation.to(device)
+        if device == self.device and keys is self.evaluation:
+            return self
         return replace(self, data=self.data.to(device), evaluation=keys)
 
     @property
@@ -195,7 +195,8 @@ class CiphertextData(OnDevices, Refusals, Stored):
             return replace(self, data=tensor, seed=None)
         kept = self.evaluation if client.key == self.key else None
         evaluation = client.companions if isinstance(client.companions, EvaluationKeys) else kept
-        if evaluation is not None and tensor.device == "cpu":
+        if evaluation is not None and evaluation.device != tensor.device:
+            # Nothing brings keys to a device unasked: operations do, or `to`.
             evaluation = evaluation.home
         return replace(self, data=tensor, seed=None, key=client.key, evaluation=evaluation)
 

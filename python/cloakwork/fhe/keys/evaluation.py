@@ -50,8 +50,9 @@ class EvaluationKeys(Stored):
     _tables: dict[tuple[int, ...], NDArray[np.int64]] = field(default_factory=dict, repr=False)
     _home: EvaluationKeys | None = field(default=None, repr=False)
     """The keys on the CPU of which these are a copy."""
+    _device: str = field(default="cpu", repr=False)
     _copies: WeakValueDictionary[str, EvaluationKeys] = field(
-        default_factory=WeakValueDictionary, repr=False
+        default_factory=WeakValueDictionary, init=False, repr=False
     )
     """Copies on devices, while somebody uses them."""
 
@@ -69,8 +70,9 @@ class EvaluationKeys(Stored):
             galois = {element: key.to(name) for element, key in home.galois.items()}
             sparse = home.encapsulation and home.encapsulation.to(name)
             found = replace(
-                home, relinearization=squared, galois=galois, encapsulation=sparse, _home=home
-            )
+                home, relinearization=squared, galois=galois, encapsulation=sparse,
+                _home=home, _device=name,
+            )  # fmt: skip
             home._copies[name] = found
         return found
 
@@ -78,6 +80,11 @@ class EvaluationKeys(Stored):
     def home(self) -> EvaluationKeys:
         """The same keys on the CPU."""
         return self._home or self
+
+    @property
+    def device(self) -> str:
+        """The device on which they are: "cpu", or that of a copy."""
+        return self._device
 
     @property
     def rotations(self) -> list[int]:
