@@ -402,6 +402,78 @@ fn everything(made_up: &MadeUp) -> Result<[i64; 2], DeviceError> {
     Ok([tensors.first(&mut moves, 1)?, tensors.first(&mut moves, 0)?])
 }
 
+/// A segment of two launches that do not depend on one another: tensors 1 and 2 are 0 + 0.
+fn pair(tensors: &Tensors, params: [&[i64]; 2]) -> Result<Segment, DeviceError> {
+    let span = Span {
+        at: tensors.memory.address(),
+        bytes: tensors.memory.bytes(),
+        nodes: (0, 1),
+        is_input: true,
+        is_output: true,
+        is_checked: false,
+    };
+    let (row, units) = (tensors.row, COUNT as u64);
+    tensors.sum([1, 0, 0], params[0], |first| {
+        tensors.sum([2, 0, 0], params[1], |second| {
+            let nodes = [first, second].map(|launch| Node {
+                work: NodeWork::Launch { row, launch, units },
+                after: &[],
+            });
+            // SAFETY: nodes are after what they need, the span holds everything.
+            let built = unsafe { tensors.device.segment(&nodes, &[span]) };
+            built.map(Option::unwrap)
+        })
+    })
+}
+
+/// The first numbers of both sums.
+fn both(made_up: &MadeUp, params: [&[i64]; 2]) -> Result<[i64; 2], DeviceError> {
+    let tensors = Tensors::new(made_up)?;
+    let segment = pair(&tensors, params)?;
+    let mut queue = tensors.device.queue()?;
+    tensors.upload(&mut queue, 0, &[2; COUNT])?;
+    // SAFETY: the segment is of this queue's device and runs in no other queue.
+    unsafe { queue.run_segment(&segment) }?;
+    Ok([tensors.first(&mut queue, 1)?, tensors.first(&mut queue, 2)?])
+}
+
+#[test]
+fn independent_launches_of_a_segment_are_one() {
+    let made_up = MadeUp::new("");
+    let all = [[FEW, FEW], [FEW, MANY], [MANY, FEW], [MANY, MANY]];
+    for params in all {
+        // Each launch is two grids: a third node of the graph, which would fail, is not there.
+        made_up.set("fail=cuGraphAddKernelNode:3:999");
+        assert_eq!(both(&made_up, params), Ok([4, 4]));
+    }
+    let live = made_up.live();
+    for (function, params) in [
+        "cuMemAllocFromPoolAsync",
+        "cuMemcpyHtoDAsync",
+        "cuGraphLaunch",
+    ]
+    .into_iter()
+    .flat_map(|function| all.map(|params| (function, params)))
+    {
+        let mut refused = 0;
+        for nth in 1..=6 {
+            made_up.set(&format!("fail={function}:{nth}:999"));
+            match both(&made_up, params) {
+                Ok(found) => assert_eq!(found, [4, 4]),
+                Err(_) => refused += 1,
+            }
+            made_up.set("");
+            let now = made_up.live();
+            assert_eq!(
+                (now.allocations, now.graphs),
+                (live.allocations, live.graphs),
+                "{function}:{nth}"
+            );
+        }
+        assert!(refused > 0, "{function} is never called");
+    }
+}
+
 #[test]
 fn each_error_of_the_driver_is_a_reason_and_leaks_nothing() {
     let made_up = MadeUp::new("");

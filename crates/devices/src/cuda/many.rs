@@ -27,6 +27,7 @@ pub struct Alone {
     pub grids: u32,
     /// Its kind if it can run with others, and the most blocks of its grids.
     pub kind: Option<(Kind, u64)>,
+    /// Scratch memory of its grids together.
     pub scratch_bytes: u64,
     /// Earlier nodes that are done before it begins.
     pub after: Vec<u32>,

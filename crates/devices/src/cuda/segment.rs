@@ -392,14 +392,14 @@ enum Single {
 
 impl Single {
     fn alone(&self, limits: &Limits, after: Vec<u32>) -> Alone {
-        let (grids, kind) = match self {
-            Self::Launch(launch) => (launch.grid_count() as u32, launch.kind(limits)),
-            Self::Check(..) => (1, None),
-            Self::None => (0, None),
-        };
-        let scratch_bytes = match self {
-            Self::Launch(launch) => aligned(launch.scratch_bytes),
-            _ => 0,
+        let (grids, kind, scratch_bytes) = match self {
+            Self::Launch(launch) => (
+                launch.grid_count() as u32,
+                launch.kind(limits),
+                aligned(launch.scratch_bytes),
+            ),
+            Self::Check(..) => (1, None, 0),
+            Self::None => (0, None, 0),
         };
         Alone {
             grids,
