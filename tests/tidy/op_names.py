@@ -26,6 +26,7 @@ SPELLS = {
     "crates/run/src/report/inspect.rs": "how a step runs, in words",
     "crates/verify/src/call.rs": "unwritten memory, in words",
     "python/cloakwork/fhe/ciphertext/array_operators.py": "slots, all of them",
+    "python/cloakwork/compiler/importing/tails.py": "kinds of client steps",
     "python/cloakwork/zk/instructions/builder.py": "kinds of the instruction View",
 }
 

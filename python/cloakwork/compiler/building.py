@@ -14,6 +14,7 @@ from cloakwork.compiler import functions
 from cloakwork.compiler.client_tail import ClientTail
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Evaluate, Function, Input, Node, Product, Source
+from cloakwork.errors import ModelError
 
 __all__ = ["Builder", "diagonal", "identity", "selection"]
 
@@ -48,12 +49,16 @@ def _canonical(matrix: Any) -> Any:
 
 
 class Builder:
-    """Appends nodes; each method returns the name of the value that it adds."""
+    """Appends nodes; each method returns the name of the value that it adds.
+
+    reserved   names that no new value takes, unless it is given one by `add` or `input`
+    """
 
     def __init__(self, nodes: Iterable[Node] = (), name: str = "model") -> None:
         self.nodes: list[Node] = list(nodes)
         self.name = name
         self.source = Source()
+        self.reserved: set[str] = set()
         self._shapes = {node.output: tuple(node.shape) for node in self.nodes}
 
     def shape(self, name: str) -> tuple[int, ...]:
@@ -64,12 +69,12 @@ class Builder:
         """The number of elements of a value."""
         return prod(self._shapes[name])
 
-    def fresh(self, stem: str) -> str:
+    def fresh(self, stem: str, first: int = 1) -> str:
         """`stem`, or `stem.1`, ...: a name that no value has yet."""
-        found, count = stem, 0
-        while found in self._shapes:
-            count += 1
+        found, count = stem, max(first, 1)
+        while found in self._shapes or found in self.reserved:
             found = f"{stem}.{count}"
+            count += 1
         return found
 
     def add(self, node: Node) -> str:
@@ -94,6 +99,8 @@ class Builder:
         for value, matrix in terms:
             made = _canonical(matrix)
             merged[value] = merged[value] + made if value in merged else made
+        if not merged:
+            raise ModelError(f"Affine {name!r}: expected at least one term, found none")
         size = next(iter(merged.values())).shape[0]
         offset = np.broadcast_to(np.asarray(bias, dtype=np.float64).ravel(), (size,)).copy()
         return self.add(

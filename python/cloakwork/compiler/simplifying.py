@@ -2,7 +2,8 @@
 
 An Affine A2 (A1 x + b1) + b2 becomes (A2 A1) x + (A2 b1 + b2) where A1 selects or scales single
 elements, or has no other reader and the product stores no more weights than both.  A permutation
-before a function moves behind it, where an Affine takes it in.  An identity disappears.
+before a function moves behind it, where an Affine takes it in.  An identity disappears.  A value
+that depends on no input is an Affine without weights, whose bias its readers take in.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from cloakwork.compiler.building import diagonal
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.nodes import Affine, Function, Input, Node, Product
+from cloakwork.compiler.nodes import Affine, Evaluate, Function, Input, Node, Product
 
 __all__ = ["simplified"]
 
@@ -74,6 +76,7 @@ class _Pass:
         return replace(self.graph, nodes=tuple(_alive(nodes, self.outputs)))
 
     def _take(self, node: Node) -> None:
+        node = self._without_constants(node)
         if isinstance(node, Affine):
             self._take_affine(node)
         elif isinstance(node, Function) and is_permutation(self.nodes[node.input]):
@@ -87,7 +90,33 @@ class _Pass:
         else:
             self._append(node)
 
+    def _without_constants(self, node: Node) -> Node:
+        """A function of constants, or a product with them, as an Affine."""
+        known = {name: bias for name in node.inputs if (bias := self._constant(name)) is not None}
+        if isinstance(node, Function | Evaluate) and known:
+            values = node.values({name: bias[np.newaxis] for name, bias in known.items()})
+            operand = self.nodes[node.input].inputs[0]
+            matrix = sparse.csr_array((node.size, self.nodes[operand].size))
+            terms, bias = ((operand, matrix),), values[0]
+        elif isinstance(node, Product) and known:
+            name, other = (node.a, node.b) if node.a in known else (node.b, node.a)
+            terms, bias = ((other, diagonal(known[name])),), np.zeros(node.size)
+        else:
+            return node
+        for operand, _ in terms:
+            self.uses[operand].add(node.output)
+        for name in set(known) - {operand for operand, _ in terms}:
+            self._forget_use(name, node.output)
+        return Affine(node.output, node.shape, _merged(terms), bias, source=node.source)
+
+    def _constant(self, name: str) -> Any:
+        """The elements of a value that depends on no input; None for any other."""
+        node = self.nodes[name]
+        return node.bias if isinstance(node, Affine) and node.nonzeros == 0 else None
+
     def _take_affine(self, node: Affine) -> None:
+        if not all(matrix.nnz for _, matrix in node.terms):
+            node = replace(node, terms=_merged(node.terms))
         node = self._composed(node)
         if is_identity(node) and node.output not in self.outputs:
             target = node.inputs[0]

@@ -6,20 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.importing.proving import Original, prove
 from cloakwork.errors import ModelError
 
 
 def from_model(model: str | Path | bytes | Any, sample: Any = None) -> Graph:
-    """The graph of a model.
+    """The graph of a model, which is compared with the model on values of the sample and near it.
 
     model    the path or bytes of an ONNX file, an onnx.ModelProto, a fitted estimator of
              scikit-learn, a torch.nn.Module, or a Graph, which is returned unchanged
-    sample   inputs [batch, ...]: the shape of one input of an estimator or module
+    sample   inputs [batch, ...]: the shape of one input of an estimator or module; without one
+             nothing is compared
 
-    Raises ModelError, which names the node that cannot be compiled and what to change.
+    Raises ModelError, which names the node that cannot be compiled and what to change, or a result
+    that is not the model's.
     """
     if isinstance(model, Graph):
         return model
+    graph, original = _imported(model, sample)
+    if sample is not None:
+        prove(graph, original, sample)
+    return graph
+
+
+def _imported(model: Any, sample: Any) -> tuple[Graph, Original]:
     if isinstance(model, str | Path | bytes) or type(model).__name__ == "ModelProto":
         from cloakwork.compiler.importing.walking import from_onnx
 

@@ -74,8 +74,11 @@ def prelu(call: Call) -> Secret:
 @handles("Gelu")
 def gelu(call: Call) -> Secret:
     """Exact, or by tanh."""
-    exact = call.attribute("approximate", "none") == "none"
-    return applied(call, call.secret(0), "gelu" if exact else "gelu_tanh")
+    kinds = {"none": "gelu", "tanh": "gelu_tanh"}
+    given = call.attribute("approximate", "none")
+    if given not in kinds:
+        raise call.wrong(f"approximate of {sorted(kinds)}", given)
+    return applied(call, call.secret(0), kinds[given])
 
 
 @handles("Swish")
@@ -128,7 +131,7 @@ def clipped(call: Call, x: Secret, low: float | None, high: float | None) -> Sec
 @handles("Pow")
 def power(call: Call) -> Secret:
     """Positive integers by repeated squares; 1/2, -1/2 and -1 by their functions."""
-    x, exponents = call.secret(0), np.unique(call.weights(1))
+    x, exponents = call.secret(0), np.unique(spread(call, call.weights(1), call.secret(0)))
     if exponents.size != 1:
         raise call.wrong("one exponent for all elements", f"{exponents.size}")
     exponent = float(exponents[0])

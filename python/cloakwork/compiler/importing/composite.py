@@ -76,7 +76,7 @@ def max_pool(call: Call) -> Secret:
 def reduce_max(call: Call) -> Secret:
     """Over axes after the batch."""
     x, given = call.secret(0), call.setting("axes", 1)
-    if given is None:
+    if given is None or not np.size(given):
         raise call.wrong("axes after the batch", "all axes", "name them")
     axes = tuple(call.axis(int(axis), len(x.shape)) for axis in np.atleast_1d(given))
     sign = 1.0 if call.kind == "ReduceMax" else -1.0

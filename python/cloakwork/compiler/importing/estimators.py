@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
 from typing import Any
@@ -11,26 +12,42 @@ import numpy as np
 
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.importing.proving import Original, Rows
 from cloakwork.compiler.importing.walking import from_onnx
 from cloakwork.errors import ModelError
 
+# What a result may stand for.
+_METHODS = (
+    "predict", "predict_proba", "decision_function", "transform", "score_samples",
+    "predict_log_proba",
+)  # fmt: skip
+# What the results may be off: LIBSVM stops its iteration for probabilities early.
+_FLOATS, _LIBSVM = 1e-3, 1e-2
+_ADVICE = (
+    "skl2onnx converts this estimator to something else: take another version of it, or give an "
+    "ONNX file of your own"
+)
 
-def from_estimator(model: Any, sample: Any = None) -> Graph:
-    """The graph of a fitted estimator or pipeline; a sample [batch, features] tells its input."""
+
+def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
+    """The graph of a fitted estimator or pipeline, and the estimator.
+
+    A sample [batch, features] tells its input.
+    """
     try:
         from skl2onnx import to_onnx
     except ImportError as error:
         raise ModelError(
             "reading an estimator needs the skl2onnx package: pip install 'cloakwork[models]'"
         ) from error
-    name = type(model).__name__
-    width = getattr(model, "n_features_in_", None)
+    name = type(given).__name__
+    width = getattr(given, "n_features_in_", None)
     if width is None and sample is not None:
         width = np.asarray(sample).shape[-1]
     if width is None:
         raise ModelError(f"{name}: expected a fitted estimator, found no number of features")
-    model, classes = _by_pairs(model)
-    options = {"zipmap": False} if hasattr(model, "predict_proba") else None
+    last = given.steps[-1][1] if hasattr(given, "steps") else given
+    model, classes = _by_pairs(given)
     try:
         with catch_warnings():
             # Of attributes of estimators that skl2onnx reads.
@@ -38,13 +55,57 @@ def from_estimator(model: Any, sample: Any = None) -> Graph:
             proto = to_onnx(
                 model,
                 np.zeros((1, int(width)), dtype=np.float32),
-                options=None if options is None else {id(model): options},
+                options=_options(model),
                 target_opset={"": 18, "ai.onnx.ml": 3},
             )
     except Exception as error:  # skl2onnx has its own classes for what it cannot convert
         raise ModelError(f"{name}: skl2onnx cannot convert it: {error}") from error
-    graph = from_onnx(proto)
-    return graph if classes == 0 else _one_vs_rest(graph, classes)
+    graph, _ = from_onnx(proto)
+    if classes:
+        graph = _with_scores(graph, "one_vs_rest", {"classes": classes})
+    elif _is_binary_machine(last):
+        # ONNX gives the scores of two classes with the opposite sign.
+        graph = _with_scores(graph, "affine", {"scale": -1.0})
+    off = _LIBSVM if getattr(last, "probability", False) is True else _FLOATS
+    return graph, Original(
+        name, lambda rows: _results(given, sample, graph, rows), False, _ADVICE, off=off
+    )
+
+
+def _options(model: Any) -> dict[int, dict[str, bool]] | None:
+    """Those of skl2onnx with which a result is an array of scores or probabilities."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    if type(last).__name__ == "LinearSVC":
+        return {id(last): {"raw_scores": True}}
+    if hasattr(model, "predict_proba") and not type(last).__name__.endswith("Mixture"):
+        return {id(model): {"zipmap": False}}
+    return None
+
+
+def _results(model: Any, sample: Any, graph: Graph, rows: Rows) -> list[Mapping[str, Any]]:
+    """What each method gives, in the forms of skl2onnx: any may stand for any result."""
+    values: Any = np.concatenate([own.reshape(len(own), -1) for own in rows.values()], axis=1)
+    if hasattr(sample, "columns"):
+        values = type(sample)(values, columns=sample.columns)
+    found: dict[str, Any] = {}
+    for method in _METHODS:
+        if hasattr(model, method):
+            found.update(_forms(method, getattr(model, method)(values)))
+    return [found for _ in graph.results]
+
+
+def _forms(method: str, given: Any) -> dict[str, Any]:
+    """A method's values; of two classes also the scores of both, of several targets each one's."""
+    if isinstance(given, list):
+        parts = [np.asarray(one) for one in given]
+        return {f"{method}()[{place}]": one for place, one in enumerate(parts)}
+    if hasattr(given, "toarray"):
+        given = given.toarray()
+    values = np.asarray(given)
+    found = {f"{method}()": values}
+    if method == "decision_function" and values.ndim == 1:
+        found["decision_function() of both classes"] = np.stack([-values, values], axis=1)
+    return found
 
 
 def _by_pairs(model: Any) -> tuple[Any, int]:
@@ -67,9 +128,16 @@ def _by_pairs(model: Any) -> tuple[Any, int]:
     return made, classes
 
 
-def _one_vs_rest(graph: Graph, classes: int) -> Graph:
+def _is_binary_machine(last: Any) -> bool:
+    """A support vector classifier of two classes, without probabilities."""
+    by_pairs = hasattr(last, "decision_function_shape") and not hasattr(last, "predict_proba")
+    return by_pairs and len(last.classes_) == 2
+
+
+def _with_scores(graph: Graph, kind: str, parameters: Mapping[str, Any]) -> Graph:
+    """With another last result, which the client makes from that of skl2onnx."""
     tail = graph.client_tail
     label, scores = tail.results
-    step = ClientStep("decision_function", "one_vs_rest", (scores,), {"classes": classes})
+    step = ClientStep("decision_function", kind, (scores,), parameters)
     made = ClientTail((label, step.output), (*tail.steps, step))
     return replace(graph, client_tail=made)

@@ -65,7 +65,7 @@ def gemm(call: Call) -> Secret:
     bias = np.zeros(weights.shape[1])
     if call.has(2):
         given = call.weights(2)
-        if given.size not in (1, weights.shape[1]):
+        if given.size not in (1, weights.shape[1]) or given.shape[:-1] not in ((), (1,)):
             raise call.wrong(f"a bias of {weights.shape[1]}", list(given.shape))
         bias = bias + call.attribute("beta", 1.0) * given.ravel()
     matrix = sparse.csr_array(call.attribute("alpha", 1.0) * weights.T)
@@ -81,8 +81,10 @@ def matmul(call: Call) -> Secret:
     x, index = (a, 1) if isinstance(a, Secret) else (b, 0)
     assert isinstance(x, Secret)
     weights = call.weights(index)
+    if weights.ndim == 1:
+        return _vector_matmul(call, x, weights, index)
     if weights.ndim != 2 or len(x.shape) < 2:
-        raise call.wrong("a constant matrix [n, m]", list(weights.shape))
+        raise call.wrong("a constant matrix [n, m] or vector [n]", list(weights.shape))
     whole = call.indices(x)
     if index == 1:
         if len(x.shape) < 2 or x.shape[-1] != weights.shape[0]:
@@ -99,6 +101,17 @@ def matmul(call: Call) -> Secret:
     order = np.moveaxis(moved, -1, -2).ravel()
     shape = (*x.shape[1:-2], weights.shape[0], x.shape[-1])
     return call.affine([(x.name, matrix[order])], 0.0, shape)
+
+
+def _vector_matmul(call: Call, x: Secret, weights: Floats, index: int) -> Secret:
+    """[..., n] by a vector [n], or a vector [m] by [..., m, n]: sums over one axis."""
+    axis = len(x.shape) - 1 if index == 1 else len(x.shape) - 2
+    if axis < 1 or x.shape[axis] != weights.size:
+        lengths = list(x.shape[axis : axis + 1]) if axis >= 1 else "a value of two axes"
+        raise call.wrong(f"a constant vector {lengths}", list(weights.shape))
+    rows = np.moveaxis(call.indices(x), axis, -1)
+    matrix = _rows_times(call, rows.reshape(-1, weights.size), weights[:, None])
+    return call.affine([(x.name, matrix)], 0.0, rows.shape[1:-1])
 
 
 def _rows_times(call: Call, rows: NDArray[np.int64], weights: Floats) -> Any:
@@ -139,7 +152,7 @@ def reduce(call: Call) -> Secret:
     x = call.secret(0)
     rank = len(x.shape)
     given = call.setting("axes", 1)
-    if given is None:
+    if given is None or not np.size(given):
         raise call.wrong("axes after the batch", "all axes", "name them")
     axes = tuple(call.axis(int(axis), rank) for axis in np.atleast_1d(given))
     keep = bool(call.attribute("keepdims", 1))
@@ -166,8 +179,12 @@ def summed(call: Call, x: Secret, axes: Sequence[int], keep: bool, weight: float
 def batch_normalization(call: Call) -> Secret:
     """With the statistics of training."""
     x = call.secret(0)
+    if not call.attribute("spatial", 1):
+        raise call.wrong("statistics of channels", "spatial=0", "export with opset 9 or newer")
     if call.attribute("training_mode", 0):
         raise call.wrong("a model for inference", "training_mode=1", "export with model.eval()")
+    if call.outputs > 1:
+        raise call.wrong("one output", "statistics of the batch as well", "export for inference")
     scale, shift, mean, variance = (call.weights(index) for index in range(1, 5))
     if len(x.shape) < 2 or scale.shape != (x.shape[1],):
         raise call.wrong(f"statistics of {x.shape[1:2]} channels", list(scale.shape))
@@ -188,6 +205,10 @@ class Window:
         self.call, self.channels = call, x.shape[1]
         sides = (1, x.shape[2]) if flat else (x.shape[2], x.shape[3])
         self.kernel = _pair(kernel, flat, 1)
+        for name in ("kernel_shape", "strides", "dilations"):
+            given = list(call.attribute(name, kernel))
+            if len(given) != len(kernel) or (name == "kernel_shape" and given != list(kernel)):
+                raise call.wrong(f"a {name} for the kernel {list(kernel)}", given)
         self.strides = _pair(call.attribute("strides", [1] * len(kernel)), flat, 1)
         self.dilations = _pair(call.attribute("dilations", [1] * len(kernel)), flat, 1)
         if min(*self.kernel, *self.strides, *self.dilations) < 1:

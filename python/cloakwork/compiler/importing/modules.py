@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
 import numpy as np
 
 from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.importing.proving import Original, Rows, with_batch
 from cloakwork.compiler.importing.walking import from_onnx
 from cloakwork.errors import ModelError
 
 _OPSET = 17
 
 
-def from_module(module: Any, sample: Any) -> Graph:
-    """The graph of a module in evaluation mode; a sample [batch, ...] tells its input's shape."""
+_ADVICE = (
+    "the exporter records one way through the module: take torch.where instead of conditions on "
+    "values, and no random numbers"
+)
+
+
+def from_module(module: Any, sample: Any) -> tuple[Graph, Original]:
+    """The graph of a module in evaluation mode, and the module.
+
+    A sample [batch, ...] tells its input's shape.
+    """
     name = type(module).__name__
     try:
         import torch
@@ -38,4 +49,27 @@ def from_module(module: Any, sample: Any) -> Graph:
         raise ModelError(f"{name}: torch cannot export it to ONNX: {error}") from error
     finally:
         module.train(training)
-    return from_onnx(held.getvalue())
+    graph, _ = from_onnx(held.getvalue())
+    return graph, Original(name, lambda rows: _results(torch, module, rows), True, _ADVICE)
+
+
+def _results(torch: Any, module: Any, rows: Rows) -> list[Mapping[str, Any]]:
+    """What the module gives for one row, in evaluation mode."""
+    (values,) = rows.values()
+    training = module.training
+    module.eval()
+    try:
+        with torch.no_grad():
+            found = module(torch.from_numpy(values.astype(np.float32)))
+    finally:
+        module.train(training)
+    return [{"the module": with_batch(each.detach())} for each in _flat(found)]
+
+
+def _flat(found: Any) -> list[Any]:
+    """The tensors of a result, in the exporter's order."""
+    if isinstance(found, Mapping):
+        found = list(found.values())
+    if isinstance(found, tuple | list):
+        return [each for part in found for each in _flat(part)]
+    return [found]

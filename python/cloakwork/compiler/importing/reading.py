@@ -15,6 +15,8 @@ from cloakwork.errors import LoadError, ModelError
 _OLDEST = 7
 _MOST_ELEMENTS = 1 << 30
 ML_DOMAIN = "ai.onnx.ml"
+# FLOAT, FLOAT16, DOUBLE, BFLOAT16 of onnx.TensorProto.
+FLOAT_TYPES = (1, 10, 11, 16)
 _NAMES = {"": "ai.onnx", "ai.onnx": "ai.onnx"}
 
 
@@ -39,6 +41,12 @@ def read_model(given: str | Path | bytes | Any) -> tuple[Any, str]:
         model, name = _parsed(onnx, given)
     _check_texts(model, name)
     _check_versions(model, name)
+    if model.graph.sparse_initializer:
+        stored = model.graph.sparse_initializer[0].values.name
+        raise ModelError(
+            f"{name}: tensor {stored!r}: expected dense tensors, found a sparse one; store it "
+            "as an initializer"
+        )
     for tensor in model.graph.initializer:
         array_of(tensor, name)
     return model, name

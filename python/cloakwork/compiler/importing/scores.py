@@ -100,10 +100,13 @@ def scaler(call: Call) -> Secret:
 def vectorize(call: Call) -> Secret:
     """One vector of all inputs, in order."""
     values = call.secrets()
-    width = sum(call.builder.size(value.name) for value in values)
+    sizes = [call.builder.size(value.name) for value in values]
+    stated = list(call.attribute("inputdimensions", sizes))
+    if stated != sizes:
+        raise call.wrong(f"inputdimensions {sizes}", stated)
+    width = sum(sizes)
     terms, start = [], 0
-    for value in values:
-        size = call.builder.size(value.name)
+    for value, size in zip(values, sizes, strict=True):
         rows = np.arange(size)
         matrix = sparse.coo_array((np.ones(size), (rows + start, rows)), shape=(width, size))
         terms.append((value.name, matrix))

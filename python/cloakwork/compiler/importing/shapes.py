@@ -9,14 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.compiler.building import selection
+from cloakwork.compiler.importing.reading import FLOAT_TYPES
 from cloakwork.compiler.importing.values import Call, Known, Secret, Value, handles
 
 
 @handles("Identity", "Dropout", "Cast", "CastLike")
 def unchanged(call: Call) -> Sequence[Value]:
     """The value itself; a Dropout of inference drops nothing."""
-    if call.kind == "Cast" and call.attribute("to", 1) not in (1, 10, 11, 16):
+    if call.kind == "Cast" and call.attribute("to", 1) not in FLOAT_TYPES:
         raise call.wrong("a cast to floats", f"type {call.attribute('to', 1)}", "cast at the end")
+    if call.kind == "CastLike" and isinstance(call.value(1), Known):
+        kind = call.constant(1).dtype
+        if kind.kind != "f":
+            raise call.wrong("a cast to floats", kind, "cast at the end")
+    if call.kind == "Dropout" and call.has(2) and call.constant(2).any():
+        raise call.wrong("a model for inference", "training_mode", "export with model.eval()")
     return [call.secret(0)]
 
 
@@ -108,7 +115,7 @@ def sliced(call: Call) -> Secret:
     steps = np.atleast_1d(call.setting("steps", 4, [1] * len(starts)))
     cut: list[Any] = [slice(None)] * len(x.shape)
     for start, end, given, step in zip(starts, ends, axes, steps, strict=True):
-        axis = int(given) % len(x.shape)
+        axis = call.any_axis(int(given), len(x.shape))
         bounds = _slice(int(start), int(end), int(step), x.shape[axis])
         if axis == 0 and len(range(*bounds.indices(x.shape[0]))) != 1:
             raise call.wrong("a slice of one input", "one of the batch axis")
@@ -134,14 +141,16 @@ def split(call: Call) -> list[Secret]:
     axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
     lengths = call.setting("split", 1)
     whole = call.indices(x)
+    if call.attribute("num_outputs", call.outputs) != call.outputs:
+        raise call.wrong(f"num_outputs {call.outputs}", call.attribute("num_outputs", 0))
     if lengths is None:
         parts = np.array_split(whole, call.outputs, axis)
         each = -(-x.shape[axis] // call.outputs)
         edges = [min(each * n, x.shape[axis]) for n in range(1, call.outputs)]
         parts = np.split(whole, edges, axis)
     else:
-        if sum(lengths) != x.shape[axis]:
-            raise call.wrong(f"lengths that add up to {x.shape[axis]}", lengths)
+        if sum(lengths) != x.shape[axis] or min(lengths) < 1:
+            raise call.wrong(f"lengths of 1 or more that add up to {x.shape[axis]}", lengths)
         parts = np.split(whole, np.cumsum(lengths)[:-1], axis)
     if len(parts) != call.outputs or not all(part.size for part in parts):
         raise call.wrong(f"{call.outputs} parts with elements", f"{len(parts)}")
@@ -200,7 +209,10 @@ def depth_to_space(call: Call) -> Secret:
         return call.selected(x, moved.reshape(1, -1, height // block, width // block))
     if channels % block**2:
         raise call.wrong(f"channels that {block**2} divides", x.shape)
-    if call.attribute("mode", "DCR") == "DCR":
+    mode = call.attribute("mode", "DCR")
+    if mode not in ("DCR", "CRD"):
+        raise call.wrong("a mode of DCR or CRD", mode)
+    if mode == "DCR":
         parts = whole.reshape(1, block, block, -1, height, width).transpose(0, 3, 4, 1, 5, 2)
     else:
         parts = whole.reshape(1, -1, block, block, height, width).transpose(0, 1, 4, 2, 5, 3)
@@ -212,7 +224,9 @@ def pad(call: Call) -> Secret:
     """Constant, edge, reflect or wrap, after the batch."""
     x, rank = call.secret(0), len(call.secret(0).shape)
     mode, widths = call.attribute("mode", "constant"), call.setting("pads", 1)
-    axes = [int(a) % rank for a in call.setting("axes", 3, list(range(rank)))]
+    axes = [call.any_axis(int(a), rank) for a in call.setting("axes", 3, list(range(rank)))]
+    if len(widths) != 2 * len(axes) or len(set(axes)) != len(axes):
+        raise call.wrong(f"two paddings for each of {len(axes)} different axes", widths)
     value = call.setting("value", 2, 0.0)
     value = float(np.ravel(value)[0]) if value is not None else 0.0
     around = [(0, 0)] * rank

@@ -9,16 +9,30 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cloakwork.compiler.importing.reading import ML_DOMAIN
+from cloakwork.compiler.importing.reading import FLOAT_TYPES, ML_DOMAIN, onnx_module
 from cloakwork.compiler.importing.values import Call, Known, Later, Secret, Value
 
 _CLIENT = Callable[[Call, "Secret | Later"], Sequence[Value]]
 
 
+def _axis(call: Call, x: Secret | Later, default: int) -> int:
+    """The axis of a node, which must not be the batch's."""
+    axis = int(call.attribute("axis", default))
+    if isinstance(x, Secret):
+        call.axis(axis, len(x.shape))
+    elif axis == 0:
+        raise call.wrong("an axis of one input", "the batch axis")
+    return axis
+
+
 def _with_axis(kind: str) -> _CLIENT:
     def made(call: Call, x: Secret | Later) -> Sequence[Value]:
-        older = 1 if call.version < 13 else -1
-        return [call.state.step(kind, [x], axis=int(call.attribute("axis", older)))]
+        axis = _axis(call, x, 1 if call.version < 13 else -1)
+        flat = isinstance(x, Secret) and axis in (-1, len(x.shape) - 1)
+        if call.version < 13 and isinstance(x, Secret) and not flat:
+            hint = "export the model with opset 13 or newer"
+            raise call.wrong(f"the last axis of {list(x.shape)}", axis, hint)
+        return [call.state.step(kind, [x], axis=axis)]
 
     return made
 
@@ -26,12 +40,10 @@ def _with_axis(kind: str) -> _CLIENT:
 def _extreme(kind: str) -> _CLIENT:
     def made(call: Call, x: Secret | Later) -> Sequence[Value]:
         parameters = {
-            "axis": int(call.attribute("axis", 0)),
+            "axis": _axis(call, x, 0),
             "keepdims": bool(call.attribute("keepdims", 1)),
             "last": bool(call.attribute("select_last_index", 0)),
         }
-        if parameters["axis"] == 0:
-            raise call.wrong("an axis of one input", "the batch axis")
         return [call.state.step(kind, [x], **parameters)]
 
     return made
@@ -39,6 +51,30 @@ def _extreme(kind: str) -> _CLIENT:
 
 def _plain(kind: str) -> _CLIENT:
     return lambda call, x: [call.state.step(kind, [x])]
+
+
+def _cast(call: Call, x: Secret | Later) -> Sequence[Value]:
+    """Floats stay as they are, as do labels; a cast of the client's numbers drops fractions.
+
+    Of decrypted numbers it drops none: where they are whole in plain, they are whole but for noise.
+    """
+    onnx = onnx_module()
+    to = int(call.attribute("to", 1))
+    if to in FLOAT_TYPES or isinstance(x, Secret) or _is_label(call, x):
+        return [x]
+    if to not in (onnx.TensorProto.INT64, onnx.TensorProto.INT32):
+        raise call.wrong("a cast to floats or integers of 32 or 64 bits", f"type {to}")
+    kind = "int64" if to == onnx.TensorProto.INT64 else "int32"
+    return [call.state.step("cast", [x], to=kind)]
+
+
+def _is_label(call: Call, x: Later) -> bool:
+    """Whether a value is a label or an index, perhaps in another shape."""
+    steps = {step.output: step for step in call.state.steps}
+    own = steps.get(x.name)
+    while own is not None and own.kind == "reshape":
+        own = steps.get(own.inputs[0])
+    return own is not None and own.kind in ("above", "argmax", "argmin", "labels")
 
 
 def _labels(call: Call, x: Secret | Later) -> Sequence[Value]:
@@ -53,34 +89,39 @@ def _labels(call: Call, x: Secret | Later) -> Sequence[Value]:
 _CLIENT_KINDS: dict[str, _CLIENT] = {
     "ArgMax": _extreme("argmax"),
     "ArgMin": _extreme("argmin"),
+    "Cast": _cast,
     "Exp": _plain("exp"),
     "LabelEncoder": _labels,
     "LogSoftmax": _with_axis("log_softmax"),
     "Sigmoid": _plain("sigmoid"),
+    "Sign": _plain("sign"),
     "Softmax": _with_axis("softmax"),
     "Tanh": _plain("tanh"),
 }
 # These leave values alone, or only say how they are handed out.
-_PASSING = {"Cast", "Identity", "ZipMap"}
+_PASSING = {"Identity", "ZipMap"}
 # Classes at an index, in the order (classes, index).
 _CHOOSING = "ArrayFeatureExtractor"
 
 
-def client_nodes(graph: Any) -> frozenset[str]:
-    """The first outputs of the nodes that the client computes."""
+def client_nodes(nodes: Sequence[Any], graph: Any) -> frozenset[str]:
+    """The first outputs of the nodes that the client computes, of those on which outputs depend."""
     readers: dict[str, list[Any]] = {}
-    for node in graph.node:
+    for node in nodes:
         for name in node.input:
             readers.setdefault(name, []).append(node)
     found: set[str] = set()
     results = {output.name for output in graph.output}
+    numbers = {tensor.name for tensor in graph.initializer if list(tensor.dims) in ([], [1])}
     kinds = {*_CLIENT_KINDS, *_PASSING, *_LATER_KINDS, _CHOOSING}
-    for node in reversed(graph.node):
+    for node in reversed(nodes):
         names = [name for name in node.output if name]
         read = [reader for name in names for reader in readers.get(name, [])]
         ends = all(reader.output and reader.output[0] in found for reader in read)
         used = bool(names) and (names[0] in results or names[0] in readers)
-        if node.op_type in kinds and node.domain in ("", "ai.onnx", ML_DOMAIN) and ends and used:
+        own = node.op_type in kinds and node.domain in ("", "ai.onnx", ML_DOMAIN)
+        scales = node.op_type != "Mul" or not numbers.isdisjoint(node.input)
+        if own and scales and ends and used:
             found.add(names[0])
     return frozenset(found)
 
@@ -88,6 +129,8 @@ def client_nodes(graph: Any) -> frozenset[str]:
 def client_value(call: Call) -> Sequence[Value] | None:
     """What a node of the client gives; None where the server may compute it as well."""
     x = call.value(0)
+    if call.kind == "Mul" and isinstance(x, Known):
+        x = call.value(1)
     if call.kind == _CHOOSING:
         return _chosen(call)
     if isinstance(x, Later) and call.kind in _LATER_KINDS:
@@ -120,7 +163,17 @@ def _normalized(call: Call, x: Later) -> Later:
     return call.state.step("normalize", [x], norm=str(call.attribute("norm", "MAX")))
 
 
+def _scaled(call: Call, x: Later) -> Later:
+    """Times a number."""
+    number = next(value for value in call.inputs if isinstance(value, Known))
+    scale = float(number.array.ravel()[0])
+    return x if scale == 1.0 else call.state.step("affine", [x], scale=scale)
+
+
 # Of values that the client computes already.
 _LATER_KINDS: dict[str, Callable[[Call, Later], Later]] = {
-    "Flatten": _reshaped, "Normalizer": _normalized, "Reshape": _reshaped, "Squeeze": _reshaped,
+    "Flatten": _reshaped, "Mul": _scaled, "Normalizer": _normalized, "Reshape": _reshaped,
+    "Squeeze": _reshaped,
 }  # fmt: skip
+# Nodes that only the client computes, or computes more cheaply.
+CLIENT_OPS = frozenset({*_CLIENT_KINDS, *_LATER_KINDS, "ZipMap"})

@@ -32,12 +32,14 @@ class _Trees:
         self.call = call
         names = ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids",
                  "falsenodeids")  # fmt: skip
-        lists = [list(call.attribute(f"nodes_{name}", [])) for name in names]
+        lists = [_listed(call, f"nodes_{name}") for name in names]
         if len({len(each) for each in lists}) != 1 or not 1 <= len(lists[0]) <= _MOST_NODES:
             raise call.wrong(f"1 to {_MOST_NODES} nodes, of which all is stated",
                              [len(each) for each in lists])  # fmt: skip
         rows = list(zip(*lists, strict=True))
         self.rows = {(row[0], row[1]): row for row in rows}
+        if len(self.rows) != len(rows):
+            raise call.wrong("nodes of different numbers", "one twice in a tree")
         self.inner: list[tuple[Any, Any]] = []
         self.leaves: list[tuple[tuple[Any, Any], list[tuple[int, bool]]]] = []
         reached = {(row[0], row[5 + side]) for row in rows for side in (0, 1)
@@ -118,7 +120,7 @@ class _Trees:
         """[1, count]: the weights of the leaves that are reached, by class or target."""
         call = self.call
         names = ("treeids", "nodeids", "ids", "weights")
-        lists = [list(call.attribute(f"{prefix}_{name}", [])) for name in names]
+        lists = [_listed(call, f"{prefix}_{name}") for name in names]
         if len({len(each) for each in lists}) != 1:
             raise call.wrong("weights of leaves, of which all is stated",
                              [len(each) for each in lists])  # fmt: skip
@@ -128,15 +130,27 @@ class _Trees:
             if (tree, node) not in number or not 0 <= target < count:
                 raise call.wrong(f"weights of leaves for {count} results", (tree, node, target))
             weights[target, number[tree, node]] += weight
-        scale = 1.0
-        if call.attribute("aggregate_function", "SUM") == "AVERAGE":
-            scale = 1.0 / len({key[0] for key, _ in self.leaves})
+        kind = call.attribute("aggregate_function", "SUM")
+        if kind not in ("SUM", "AVERAGE"):
+            raise call.wrong("an aggregate_function of SUM or AVERAGE", kind)
+        scale = 1.0 / len({key[0] for key, _ in self.leaves}) if kind == "AVERAGE" else 1.0
         reached = self.reached(x)
         return call.affine([(reached.name, scale * weights)], base, (count,))
 
 
+def _listed(call: Call, name: str) -> list[Any]:
+    """An attribute, as a list or as a tensor of doubles."""
+    listed, tensor = list(call.attribute(name, [])), f"{name}_as_tensor"
+    if tensor not in call.attributes:
+        return listed
+    if listed:
+        raise call.wrong(f"either {name} or {tensor}", "both")
+    found: list[Any] = np.ravel(call.attribute(tensor, [])).tolist()
+    return found
+
+
 def _base(call: Call, count: int) -> Floats:
-    given = np.array(call.attribute("base_values", [0.0] * count), dtype=np.float64)
+    given = np.array(_listed(call, "base_values") or [0.0] * count, dtype=np.float64)
     if given.size not in (1, count):
         raise call.wrong(f"{count} base values", given.size)
     return np.broadcast_to(given, (count,)).copy()
@@ -174,7 +188,6 @@ def _both(call: Call, scores: Secret) -> Secret:
 
 
 def _check(call: Call) -> None:
-    if any(call.attribute("nodes_missing_value_tracks_true", [])):
-        raise call.wrong("no branches for missing values", "some", "impute before encryption")
+    """Branches for missing values are never taken: encrypted inputs are finite."""
     if len(call.secret(0).shape) != 2:
         raise call.wrong("features [batch, n]", list(call.secret(0).shape))

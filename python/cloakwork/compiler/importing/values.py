@@ -64,10 +64,8 @@ class Reading:
 
     def step(self, kind: str, inputs: Sequence[Secret | Later], **parameters: Any) -> Later:
         """Append a step of the client."""
-        taken = {step.output for step in self.steps}
-        stem = kind
-        while stem in taken or stem in {node.output for node in self.builder.nodes}:
-            stem = f"{kind}.{len(taken)}"
+        stem = self.builder.fresh(kind, len(self.steps))
+        self.builder.reserved.add(stem)
         names = tuple(each.name for each in inputs)
         self.steps.append(ClientStep(stem, kind, names, parameters))
         return Later(stem)
@@ -156,11 +154,16 @@ class Call:
             return self.constant(index).tolist()
         return default
 
-    def axis(self, given: int, rank: int) -> int:
-        """An axis counted from the front; ModelError for the batch axis."""
+    def any_axis(self, given: int, rank: int) -> int:
+        """An axis counted from the front."""
         axis = given + rank if given < 0 else given
         if not 0 <= axis < rank:
             raise self.wrong(f"an axis of {rank}", given)
+        return axis
+
+    def axis(self, given: int, rank: int) -> int:
+        """An axis counted from the front; ModelError for the batch axis."""
+        axis = self.any_axis(given, rank)
         if axis == 0:
             raise self.wrong("an axis of one input", "the batch axis", "keep the batch in front")
         return axis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from cloakwork.compiler.importing import (
     shapes,
     trees,
 )
+from cloakwork.compiler.importing.proving import Original, Rows
 from cloakwork.compiler.importing.reading import (
     array_of,
     attributes_of,
@@ -29,7 +31,9 @@ from cloakwork.compiler.importing.reading import (
     read_model,
     versions_of,
 )
-from cloakwork.compiler.importing.tails import client_nodes, client_value
+from cloakwork.compiler.importing.references import original_of
+from cloakwork.compiler.importing.schemas import check_node
+from cloakwork.compiler.importing.tails import CLIENT_OPS, client_nodes, client_value
 from cloakwork.compiler.importing.values import (
     HANDLERS,
     MOST_ELEMENTS,
@@ -40,7 +44,7 @@ from cloakwork.compiler.importing.values import (
     Secret,
     Value,
 )
-from cloakwork.compiler.nodes import Source
+from cloakwork.compiler.nodes import Affine, Source
 from cloakwork.compiler.simplifying import simplified
 from cloakwork.errors import ModelError
 
@@ -55,24 +59,54 @@ _HINTS = {
 }
 
 
-def from_onnx(given: str | Path | bytes | Any) -> Graph:
-    """The graph of an ONNX model; ModelError names the node that cannot be compiled."""
+def from_onnx(given: str | Path | bytes | Any) -> tuple[Graph, Original]:
+    """The graph of an ONNX model, and the model; ModelError names a node that it refuses."""
     model, name = read_model(given)
-    walk = _Walk(model, name, Path(given).stem if isinstance(given, str | Path) else name)
-    for node in model.graph.node:
+    walk = _walked(model, name, Path(given).stem if isinstance(given, str | Path) else name)
+    made = walk.graph()
+
+    def values_of(rows: Rows) -> Mapping[str, Any]:
+        return _walked(model, name, made.name).all_values(rows)
+
+    return simplified(made), original_of(model, name, made.results, values_of)
+
+
+def _walked(model: Any, name: str, title: str) -> _Walk:
+    walk = _Walk(model, name, title)
+    for node in walk.nodes:
         walk.take(node)
-    return simplified(walk.graph())
+    return walk
+
+
+def _alive(graph: Any) -> list[Any]:
+    """The nodes on which an output depends: exporters leave others behind."""
+    needed = {output.name for output in graph.output}
+    kept = []
+    for node in reversed(graph.node):
+        if needed.intersection(node.output):
+            needed.update(node.input)
+            kept.append(node)
+    return kept[::-1]
 
 
 class _Walk:
     def __init__(self, model: Any, name: str, title: str) -> None:
         self.model, self.name, self.versions = model, name, versions_of(model)
-        self.state = Reading(Builder(name=title), client_nodes(model.graph))
-        self.values: dict[str, Value] = {
-            tensor.name: Known(array_of(tensor, name)) for tensor in model.graph.initializer
-        }
+        self.nodes = _alive(model.graph)
+        self.state = Reading(Builder(name=title), client_nodes(self.nodes, model.graph))
+        # Outputs keep their names: no other value takes one.
+        self.state.builder.reserved.update(output.name for output in model.graph.output)
+        self.values: dict[str, Value] = {}
+        # The place that gives each value, and the outputs of nodes that are not computed.
+        self.givers: dict[str, str] = {}
+        self.lost: dict[str, str] = {}
+        for tensor in model.graph.initializer:
+            self._give(
+                f"{name}: tensor {tensor.name!r}", tensor.name, Known(array_of(tensor, name))
+            )
         for given in model.graph.input:
-            if given.name not in self.values:
+            # Before IR version 4 initializers are inputs as well.
+            if not isinstance(self.values.get(given.name), Known):
                 self._take_input(given)
 
     def _take_input(self, given: Any) -> None:
@@ -97,19 +131,30 @@ class _Walk:
         shape = tuple(int(length) for length in rest if length is not None)
         if prod(float(length) for length in shape) > MOST_ELEMENTS:
             raise ModelError(f"{place}: expected at most {MOST_ELEMENTS} elements, found {lengths}")
-        self.values[given.name] = Secret(self.state.builder.input(given.name, shape), (1, *shape))
+        self._give(place, given.name, Secret(given.name, (1, *shape)))
+        self.state.builder.input(given.name, shape)
+
+    def _give(self, place: str, name: str, value: Value) -> None:
+        if name in self.givers:
+            raise ModelError(
+                f"{place}: expected a name of its own, found {name!r} twice, given already by "
+                f"{self.givers[name]}; rename one of them"
+            )
+        self.givers[name] = place
+        self.values[name] = value
 
     def take(self, node: Any) -> None:
         """Append what a node computes."""
         place = f"{self.name}: {node.op_type} {node.name or '-> ' + ', '.join(node.output)!r}"
+        domain = "" if node.domain == "ai.onnx" else node.domain
+        check_node(node, place, self.versions.get(domain, 0))
         if not node.output or not node.input:
             self._take_constant(place, node)
             return
         inputs = [self._read(place, name) if name else None for name in node.input]
         attributes = attributes_of(node, place)
-        domain = "" if node.domain == "ai.onnx" else node.domain
         call = Call(
-            self.state, place, node.op_type, attributes, inputs, len(node.output),
+            self.state, place, node.op_type, attributes, inputs, _used_outputs(node),
             self.versions.get(domain, 0), node.output[0] in self.state.client,
         )  # fmt: skip
         self.state.builder.source = Source((node.name,), (node.op_type,))
@@ -118,19 +163,25 @@ class _Walk:
         else:
             found = self._handled(domain, call)
         for name, value in zip(node.output, found, strict=False):
-            if name in self.values:
-                raise ModelError(f"{place}: expected a name of its own, found {name!r} twice")
             if name:
-                self.values[name] = value
+                self._give(place, name, value)
+        for number, name in enumerate(node.output):
+            if name and number >= len(found):
+                self.lost[name] = f"output number {number} of {place}"
 
     def _take_constant(self, place: str, node: Any) -> None:
         """A node without inputs: a constant, or nothing that can be run."""
         call = Call(self.state, place, node.op_type, attributes_of(node, place), [], 1, 0)
-        if len(node.output) != 1 or node.op_type not in ("Constant", "EyeLike"):
+        if len(node.output) != 1 or node.op_type != "Constant":
             raise call.wrong("inputs and outputs", f"{len(node.input)} and {len(node.output)}")
-        self.values[node.output[0]] = self._folded(node, call)[0]
+        self._give(place, node.output[0], self._folded(node, call)[0])
 
     def _read(self, place: str, name: str) -> Value:
+        if name in self.lost:
+            raise ModelError(
+                f"{place}: reads {name!r}, {self.lost[name]}, which cannot be compiled; use the "
+                "node's first outputs alone"
+            )
         if name not in self.values:
             raise ModelError(
                 f"{place}: reads {name!r}, which no input, initializer or earlier node gives"
@@ -138,6 +189,21 @@ class _Walk:
         return self.values[name]
 
     def _handled(self, domain: str, call: Call) -> Sequence[Value]:
+        try:
+            with np.errstate(all="ignore"):
+                found = self._taken(domain, call)
+        except ModelError:
+            raise
+        except (
+            TypeError, ValueError, LookupError, ArithmeticError, AttributeError, AssertionError,
+            MemoryError,
+        ) as error:  # fmt: skip
+            # Attributes come from the file: of any length and value.
+            came = str(error) or type(error).__name__
+            raise call.wrong("inputs and attributes that fit each other", came) from error
+        return found if isinstance(found, Sequence) else [found]
+
+    def _taken(self, domain: str, call: Call) -> Sequence[Value] | Value:
         if call.is_client:
             value = client_value(call)
             if value is not None:
@@ -150,18 +216,12 @@ class _Walk:
                 )  # fmt: skip
         handler = HANDLERS.get((domain, call.kind))
         if handler is None:
-            known = sorted(kind for own, kind in HANDLERS if own == domain)
-            expected = f"one of {', '.join(known)}" if known else "ops of ai.onnx or ai.onnx.ml"
-            came = call.kind if known else f"{call.kind} of {domain!r}"
-            raise call.wrong(expected, came, _HINTS.get(call.kind, "replace this node"))
-        try:
-            found = handler(call)
-        except ModelError:
-            raise
-        except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
-            # Attributes come from the file: of any type and length.
-            raise call.wrong("inputs and attributes that fit each other", error) from error
-        return found if isinstance(found, Sequence) else [found]
+            came = f"{call.kind} of {domain!r}" if domain else call.kind
+            raise call.wrong("a node that can be compiled", came, _advice(domain, call.kind))
+        before = len(call.builder.nodes)
+        found = handler(call)
+        _check_finite(call, before)
+        return found
 
     def _folded(self, node: Any, call: Call) -> list[Value]:
         """A node of constants, by ONNX's own reference."""
@@ -194,18 +254,24 @@ class _Walk:
         results: dict[str, None] = {}
         renamed: dict[str, str] = {}
         for output in self.model.graph.output:
-            value = self._read(self.name, output.name)
+            value, place = self._read(self.name, output.name), f"{self.name}: output"
+            if output.name in results:
+                raise ModelError(
+                    f"{place}: expected different outputs, found {output.name!r} twice"
+                )
             if isinstance(value, Known):
                 raise ModelError(
-                    f"{self.name}: output {output.name!r}: expected a value that depends on an "
-                    "input, found a constant"
+                    f"{place} {output.name!r}: expected a value that depends on an input, found a "
+                    "constant; remove it from the outputs"
                 )
             if isinstance(value, Secret):
-                value = self._named(value, output.name)
-                outputs[value.name] = None
-            elif value.name not in renamed:
+                outputs[self._named(value, output.name).name] = None
+            elif value.name in renamed:
+                copy = self.state.step("identity", [value])
+                renamed[copy.name] = output.name
+            else:
                 renamed[value.name] = output.name
-            results[renamed.get(value.name, value.name)] = None
+            results[output.name] = None
         steps = [_renamed(step, renamed) for step in self.state.steps]
         computed = {step.output for step in steps}
         for step in steps:
@@ -213,14 +279,52 @@ class _Walk:
         tail = ClientTail(tuple(results), tuple(steps))
         return self.state.builder.graph(list(outputs), tail)
 
+    def all_values(self, rows: Rows) -> dict[str, Any]:
+        """What the graph has for each of the model's names that is no constant."""
+        given = {n: v for n, v in self.values.items() if not isinstance(v, Known)}
+        names = list(dict.fromkeys(v.name for v in given.values() if isinstance(v, Secret)))
+        steps = self.state.steps
+        read = [name for step in steps for name in step.inputs]
+        computed = {step.output for step in steps}
+        outputs = dict.fromkeys([*names, *(name for name in read if name not in computed)])
+        tail = ClientTail((*outputs, *computed), tuple(steps))
+        found = self.state.builder.graph(list(outputs), tail).predict(rows)
+        return {name: found[value.name] for name, value in given.items()}
+
     def _named(self, value: Secret, name: str) -> Secret:
         """The same value under the name of an output; simplification removes the copy."""
         builder = self.state.builder
         if value.name == name:
             return value
+        builder.reserved.discard(name)
         size, shape = builder.size(value.name), value.shape[1:]
         made = builder.affine([(value.name, identity(size))], shape=shape, name=name)
         return Secret(made, value.shape)
+
+
+def _used_outputs(node: Any) -> int:
+    """The number of outputs up to the last one with a name."""
+    return max((place + 1 for place, name in enumerate(node.output) if name), default=1)
+
+
+def _advice(domain: str, kind: str) -> str:
+    """The smallest change that helps."""
+    known = [own for place, own in HANDLERS if place == domain]
+    near = get_close_matches(kind, known, 3, 0.7)
+    found = f"similar names: {', '.join(near)}" if near else "replace this node"
+    if kind in CLIENT_OPS:
+        found = "end the model with it: the client computes it after decryption"
+    found = _HINTS.get(kind, found)
+    return f"{found}; docs/models.md lists all nodes"
+
+
+def _check_finite(call: Call, before: int) -> None:
+    """ModelError for weights that the node's numbers make infinite."""
+    for node in call.builder.nodes[before:]:
+        if isinstance(node, Affine):
+            arrays = [node.bias, *(matrix.data for _, matrix in node.terms)]
+            if not all(np.isfinite(array).all() for array in arrays):
+                raise call.wrong("finite weights", "NaN or infinity in what they make")
 
 
 def _renamed(step: ClientStep, names: Mapping[str, str]) -> ClientStep:

@@ -44,7 +44,9 @@ class Term:
 
     @property
     def is_slotwise(self) -> bool:
-        """Whether it is a product with one plaintext, without rotations."""
+        """Whether it is a product of one ciphertext with one plaintext, without rotations."""
+        if self.steps is not None and (self.steps.inputs, self.steps.outputs) != (1, 1):
+            return False
         return self.blocks.keys() == {(0, 0)} and self.blocks[0, 0].keys() == {0}
 
 
@@ -205,6 +207,9 @@ class Candidates:
         return AffinePlan(tuple(terms), sums, Layout.dense(self.node.size, self.slots, rows))
 
     def _term(self, name: str, blocks: Blocks, shape: tuple[int, int]) -> Term:
+        # A ciphertext of the result without an entry is a product with zeros: the sum has all.
+        empty = set(range(shape[0])) - {output for output, _ in blocks}
+        blocks = blocks | {(output, 0): {0: np.zeros(1)} for output in empty}
         offsets = {place: list(own) for place, own in blocks.items()}
         width = _best_width(offsets, shape, self.price, chained=self.chained)
         steps = map_steps_of(offsets, shape, width, chained=self.chained)

@@ -124,6 +124,8 @@ def _pairs(entries: Entries) -> tuple[Integers, Integers]:
 
 def _groups(keys: Integers) -> Iterator[tuple[int, Integers]]:
     """Each key with the indices at which it stands."""
+    if not keys.size:
+        return
     order = np.argsort(keys, kind="stable")
     values, starts = np.unique(keys[order], return_index=True)
     for value, own in zip(values, np.split(order, starts[1:]), strict=True):

@@ -1,0 +1,163 @@
+"""ONNX models run by ONNX's own reference, with float64 wherever they have floats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.compiler.importing.proving import Original, Rows, with_batch
+from cloakwork.compiler.importing.reading import onnx_module, versions_of
+
+Values = NDArray[Any]
+# A value of a node differs if it is off by more, relative to its largest.
+_OFF = 1e-4
+_FIXED_NORMALIZATION, _FIXED_SOFTMAX = 14, 13
+_ADVICE = "this is an error of the importer, or of onnx.reference: please report it with the model"
+
+
+def original_of(
+    model: Any, name: str, results: Sequence[str], values_of: Callable[[Rows], Mapping[str, Values]]
+) -> Original:
+    """The model for a proof.
+
+    results     the names of its outputs
+    values_of   the values that the importer's graph has for the model's names, before any is
+                merged with another
+    """
+    runners: list[Any] = []
+
+    def evaluated(rows: Rows, names: Sequence[str] | None, **options: Any) -> Any:
+        feeds = {key: _typed(values, types[key]) for key, values in rows.items()}
+        if not runners:
+            runners.append(_runner(model, feeds))
+        return runners[0](names, feeds, **options)
+
+    types = {given.name: given.type.tensor_type.elem_type for given in model.graph.input}
+
+    def run(rows: Rows) -> list[Mapping[str, Values]]:
+        return [{"the model": with_batch(each)} for each in evaluated(rows, list(results))]
+
+    def blame(rows: Rows) -> str:
+        wanted = evaluated(rows, None, intermediate=True)
+        found = values_of(rows)
+        for node in model.graph.node:
+            for output in node.output:
+                if output in found and _differs(found[output], wanted[output]):
+                    return f"{node.op_type} {node.name!r} -> {output!r}"
+        return ""
+
+    return Original(name, run, True, _ADVICE, blame)
+
+
+def _runner(model: Any, feeds: Mapping[str, Values]) -> Callable[..., Any]:
+    """The reference with doubles; with the model's own floats where their types matter to it."""
+    make, mended = onnx_module().reference.ReferenceEvaluator, _mended_ops(model)
+    try:
+        doubles = make(_runnable(model, doubles=True), new_ops=mended)
+        doubles.run(None, feeds)
+    except Exception:  # any of NumPy's and the reference's own
+        own = make(_runnable(model, doubles=False), new_ops=mended)
+        types = {given.name: given.type.tensor_type.elem_type for given in model.graph.input}
+        numpy_type = onnx_module().helper.tensor_dtype_to_np_dtype
+
+        def run(names: Any, feeds: Mapping[str, Values], **options: Any) -> Any:
+            typed = {key: values.astype(numpy_type(types[key])) for key, values in feeds.items()}
+            return own.run(names, typed, **options)
+
+        return run
+    run_doubles: Callable[..., Any] = doubles.run
+    return run_doubles
+
+
+def _mended_ops(model: Any) -> list[Any]:
+    """What the reference computes unlike the standard: of onnx 1.19 to 1.23 at least.
+
+    Before opset 14 it normalises by the batch's own statistics; before 13 its softmax takes one
+    axis instead of all from it on; its GlobalMaxPool takes two axes of any tensor.
+    """
+    base: Any = onnx_module().reference.op_run.OpRun
+    version = versions_of(model).get("", 0)
+
+    class BatchNormalization(base):  # type: ignore[misc]
+        def _run(self, x: Any, *statistics: Any, epsilon: float = 1e-5, **others: Any) -> Any:
+            ones = (1,) * (x.ndim - 2)
+            scale, shift, mean, variance = (each.reshape(-1, *ones) for each in statistics)
+            return (scale * (x - mean) / np.sqrt(variance + epsilon) + shift,)
+
+    class GlobalMaxPool(base):  # type: ignore[misc]
+        def _run(self, x: Any) -> Any:
+            return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
+
+    class LogSoftmax(base):  # type: ignore[misc]
+        def _run(self, x: Any, axis: int | None = None) -> Any:
+            return (np.log(_older_softmax(self.onnx_node, x)),)
+
+    class Softmax(base):  # type: ignore[misc]
+        def _run(self, x: Any, axis: int | None = None) -> Any:
+            return (_older_softmax(self.onnx_node, x),)
+
+    normalization = [BatchNormalization] if version < _FIXED_NORMALIZATION else []
+    softmax = [LogSoftmax, Softmax] if version < _FIXED_SOFTMAX else []
+    return [GlobalMaxPool, *normalization, *softmax]
+
+
+def _older_softmax(node: Any, x: Any) -> Any:
+    """Over all axes from one on; the reference's default for it is that of newer opsets."""
+    stated = {attribute.name: attribute.i for attribute in node.attribute}
+    axes = tuple(range(stated.get("axis", 1) % x.ndim, x.ndim))
+    weights = np.exp(x - x.max(axis=axes, keepdims=True))
+    return weights / weights.sum(axis=axes, keepdims=True)
+
+
+def _runnable(model: Any, *, doubles: bool) -> Any:
+    """A copy without ZipMap, which the reference lacks: it says how probabilities are handed out.
+
+    doubles   whether its floats are float64: then rounding is no difference
+    """
+    onnx = onnx_module()
+    copy = type(model)()
+    copy.CopyFrom(model)
+    for node in copy.graph.node:
+        if node.op_type == "ZipMap":
+            node.CopyFrom(onnx.helper.make_node("Identity", node.input, node.output, node.name))
+    if doubles:
+        _to_doubles(onnx, copy.graph)
+    return copy
+
+
+def _to_doubles(onnx: Any, graph: Any) -> None:
+    """Widen initializers, constants and casts."""
+    kinds = onnx.TensorProto
+    for tensor in graph.initializer:
+        _widen(onnx, tensor)
+    for node in graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "Cast" and attribute.name == "to" and attribute.i == kinds.FLOAT:
+                attribute.i = kinds.DOUBLE
+            elif node.op_type in ("Constant", "ConstantOfShape") and attribute.HasField("t"):
+                _widen(onnx, attribute.t)
+
+
+def _widen(onnx: Any, tensor: Any) -> None:
+    if tensor.data_type in (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16):
+        doubles = onnx.numpy_helper.to_array(tensor).astype(np.float64)
+        tensor.CopyFrom(onnx.numpy_helper.from_array(doubles, tensor.name))
+
+
+def _typed(values: Values, kind: int) -> Values:
+    onnx = onnx_module()
+    own = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(kind))
+    return values.astype(own) if own.kind in "iub" else values
+
+
+def _differs(own: Values, wanted: Any) -> bool:
+    other = np.asarray(wanted)
+    if own.size != other.size:
+        return True
+    if own.dtype.kind not in "fc" or other.dtype.kind not in "fiub":
+        return bool((own.ravel().astype(object) != other.ravel().astype(object)).any())
+    exact = other.ravel().astype(np.float64)
+    return bool(np.abs(own.ravel() - exact).max() > _OFF * max(float(np.abs(exact).max()), 1e-30))
