@@ -129,6 +129,10 @@ class ModelError(CloakworkError, ValueError):
     """A model file that cannot be run encrypted."""
 
 
+class OutsideError(ModelError):
+    """An input brought values out of the range in which the compiled program is the model."""
+
+
 class OpError(CloakworkError, ValueError):
     """An op was called with arguments that it does not accept.
 

@@ -176,6 +176,9 @@ FILES: dict[tuple[str, str], Row] = {
     ("run", "--keys"): Row(
         "--keys {}/x.npy", lambda s: s.status == 2 and "evaluation keys" in s.err
     ),
+    ("run", "--insecure"): Row(
+        "--insecure", lambda s: s.status == 2 and "expected ciphertexts as inputs" in s.err
+    ),
     ("run", "--output"): Row(
         "--output {}/results", lambda s: len([*(s.folder / "results").iterdir()]) == 1
     ),
@@ -346,7 +349,7 @@ COMPILE = "compile m.onnx --data x.npy -o n.cwk"
 def compiles(option: str, **value: Any) -> tuple[Any, str, str, object]:
     """A row of compile: its options go to `fhe.compile` together."""
     given = {"optimize": "latency", "precision": None, "margin": 0.25, "degree": None}
-    given["bootstrap"] = "auto"
+    given |= {"bootstrap": "auto", "guard": True}
     return compiling, "compile_file", f"{COMPILE} {option}", given | value
 
 
@@ -435,8 +438,41 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("compile", "--margin"): compiles("--margin 0.5", margin=0.5),
     ("compile", "--degree"): compiles("--degree 8192", degree=8192),
     ("compile", "--bootstrap"): compiles("--bootstrap", bootstrap=True),
+    ("compile", "--guard"): compiles("--no-guard", guard=False),
     ("compile", "--json"): (json, "dumps", f"{COMPILE} --json", 2),
     ("decrypt", "--samples"): (models, "decrypt_file", "decrypt keys y.ct --samples 3", 3),
+    ("decrypt", "--queries"): (models, "decrypt_file", "decrypt keys y.ct --queries 5", 5),
+    ("decrypt", "--security"): (
+        models,
+        "decrypt_file",
+        "decrypt keys y.ct --queries 5 --security 30",
+        30,
+    ),
+    ("decrypt", "--noise-bits"): (
+        models,
+        "decrypt_file",
+        "decrypt keys y.ct --queries 5 --noise-bits 20",
+        20.0,
+    ),
+    ("decrypt", "--insecure"): (
+        models,
+        "decrypt_file",
+        "decrypt keys y.ct --insecure",
+        (Path("keys"), True),
+    ),
+    ("keygen", "--insecure"): (models, "make_keys", "keygen m.cwk -o new --insecure", True),
+    ("encrypt", "--insecure"): (
+        models,
+        "encrypt_files",
+        "encrypt m.cwk k x.npy -o y --insecure",
+        True,
+    ),
+    ("query", "--insecure"): (
+        serving,
+        "ask",
+        "query http://x keys x.npy --insecure",
+        (Path("keys"), True),
+    ),
     ("keygen", "--out"): (models, "make_keys", "keygen m.cwk -o new", Path("new")),
     ("encrypt", "--out"): (models, "encrypt_files", "encrypt m.cwk k x.npy -o y", Path("y")),
     ("decrypt", "--out"): (models, "decrypt_file", "decrypt keys y.ct -o new", Path("new")),

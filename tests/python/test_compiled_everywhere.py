@@ -186,11 +186,12 @@ def test_a_models_file_for_a_device_is_still_a_models_file(
     whole = ["--for", chip, "-o", "chip.cwk", "--allow-fallback"]
     assert main(["specialize", "model.cwk", *whole]) == 0
     assert main(["convert", "chip.cwk", "again.cwk"]) == 0
-    client, server = fhe.load_model("again.cwk").split()
+    client, server = fhe.load_model("again.cwk", insecure=True).split()
     given = client.encrypt(sample[7])
     expected = own.split()[1].run(given, client.evaluation)
     assert_same(dict(server.run(given, device=chip)), dict(expected))
-    assert fhe.load_model("chip.cwk").description.to_json() == own.description.to_json()
+    on_chip = fhe.load_model("chip.cwk", insecure=True)
+    assert on_chip.description.to_json() == own.description.to_json()
 
 
 @pytest.mark.parametrize("device", ["sim:0", "python"])

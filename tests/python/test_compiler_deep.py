@@ -119,7 +119,7 @@ def test_values_of_several_ciphertexts_are_bootstrapped_one_by_one() -> None:
 
 def test_files_hold_the_levels_of_keys(model: CompiledModel, tmp_path: Path) -> None:
     model.save(tmp_path / "deep.cwk")
-    client, server = fhe.load_model(tmp_path / "deep.cwk").split()
+    client, server = fhe.load_model(tmp_path / "deep.cwk", insecure=True).split()
     assert client.description.levels == model.description.levels
     client.keygen()
     client.save(tmp_path / "keys")
@@ -178,7 +178,7 @@ def test_levels_beyond_the_chain_are_refused(model: CompiledModel, tmp_path: Pat
     wrong = replace(model.description, levels=replace(levels, raising=1000))
     CompiledModel(model.program, wrong).save(tmp_path / "wrong.cwk")
     with pytest.raises(LoadError, match=r"levels: expected levels from 0 to"):
-        fhe.load_model(tmp_path / "wrong.cwk")
+        fhe.load_model(tmp_path / "wrong.cwk", insecure=True)
 
 
 def test_a_result_of_which_no_estimate_is_known_goes_through_a_file(

@@ -153,7 +153,7 @@ def test_programs_of_others_ciphertexts_say_no_more_than_their_files(tmp_path: P
     with pytest.raises(ParamError, match="one with a result at level 3"):
         KEYS.decrypt(z.lower(3), queries=1, program=own)
     other = ckks(128)
-    with pytest.raises(ParamError, match="of this key and packing"):
+    with pytest.raises(ParamError, match="of these parameters and this packing"):
         KEYS.decrypt(z, queries=1, program=cw.trace(lambda x: x + 1, other.encrypt([1.0])))
     with pytest.raises(ParamError, match="a program or a number, not both"):
         KEYS.decrypt(z, queries=1, program=own, noise_bits=20)

@@ -461,7 +461,7 @@ def test_rows_that_are_not_computed_alike_are_sent_together_or_refused(
 def test_the_client_of_a_program_of_rows_takes_fewer(tmp_path: Path) -> None:
     slow = of_rows(tmp_path, square)
     slow.gate.set()
-    client = ProgramClient(slow.describe())
+    client = ProgramClient(slow.describe(), insecure=True)
     keys = client.keygen()
     values = np.array([[0.5, 0.25, 1.0], [1.0, 0.5, 0.0]])
     with running(create_app([slow], TOYS, folder=tmp_path / "store")) as url, Remote(url) as remote:

@@ -195,7 +195,7 @@ def test_an_answer_that_trickles_ends_with_the_timeout() -> None:
 def test_a_result_longer_than_the_model_allows_is_refused(tmp_path: Path) -> None:
     served_one = ServedProgram(model(tmp_path))
     described = served_one.describe()
-    client = client_of(described, "here")
+    client = client_of(described, "here", insecure=True)
     keys = CONTEXT.keygen(rotations=[1])
     x = keys.encrypt([0.5, 0.25, 1.0])
     most = client.result_bytes

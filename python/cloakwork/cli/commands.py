@@ -28,6 +28,7 @@ from cloakwork.cli import (
 )
 from cloakwork.cli.options import (
     Command,
+    Insecure,
     Isolate,
     MemoryBudget,
     Profile,
@@ -159,6 +160,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         ),
     ] = None,
     keys: EvaluationKeysFile = None,
+    insecure: Insecure = False,
     output: Annotated[
         list[str] | None,
         typer.Option(
@@ -176,7 +178,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         device = placed(device, isolate, timeout)  # which makes its driver's ops known
         program = programs.load(file, generation, checksums=verify or bisect)
         kinds.refuse(program, {"--verify": verify, "--bisect": bisect})
-        inputs = programs.read_inputs(given or [], program, keys)
+        inputs = programs.read_inputs(given or [], program, keys, insecure=insecure)
         encrypted = getattr(program, "encrypted", ())
         places = results.targets(output or [], program.outputs, encrypted, out)
         files.claim([profile, *set(places.values())], [*read, *program.sources])

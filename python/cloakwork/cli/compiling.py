@@ -54,6 +54,14 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
             help="Always or never; by default where a model is deeper than any modulus chain.",
         ),
     ] = None,
+    guard: Annotated[
+        bool,
+        typer.Option(
+            "--guard/--no-guard",
+            help="Results are right for every accepted input, or refused; without, inputs unlike "
+            "the samples may give wrong results.",
+        ),
+    ] = True,
     device: Annotated[
         str | None,
         typer.Option("--for", help="In exactly the ops of a device: its name, or its library."),
@@ -68,6 +76,7 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
             "margin": margin,
             "degree": degree,
             "bootstrap": "auto" if bootstrap is None else bootstrap,
+            "guard": guard,
         }
         made = compile_file(model, data, out, device, options)
         print(json.dumps(made.report_json, indent=2) if as_json else made.describe())

@@ -6,16 +6,17 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 import typer
 
 from cloakwork import files
-from cloakwork.cli.options import Command
+from cloakwork.cli.options import Command, Insecure
 from cloakwork.cli.words import in_words, say, shown, warnings_said
 from cloakwork.errors import LoadError, ParamError
 
 if TYPE_CHECKING:
+    from cloakwork.fhe.keys.flooding import Disclosed
     from cloakwork.fhe.keys.keys import Keys
     from cloakwork.serving.client import ProgramClient
 
@@ -43,13 +44,14 @@ def keygen(
     context: typer.Context,
     model: Model,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the keys: a new one.")],
+    insecure: Insecure = False,
 ) -> None:
     """Make a secret for a model, and the evaluation keys that it needs.
 
     secret.key stays with you, readable by you alone; eval.key goes to the server, once.
     """
     with in_words(context.obj):
-        make_keys(model, out)
+        make_keys(model, out, insecure)
 
 
 def encrypt(
@@ -58,13 +60,14 @@ def encrypt(
     keys: KeyFolder,
     arrays: Arrays,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the ciphertext goes: .ct.")],
+    insecure: Insecure = False,
 ) -> None:
     """Encrypt the input of a model."""
     with in_words(context.obj):
-        encrypt_files(model, keys, arrays, out)
+        encrypt_files(model, keys, arrays, out, insecure)
 
 
-def decrypt(
+def decrypt(  # noqa: PLR0913, PLR0917 (one parameter an option)
     context: typer.Context,
     keys: KeyFolder,
     result: Annotated[Path, typer.Argument(metavar="Y.ct", help="The result of a run.")],
@@ -78,30 +81,58 @@ def decrypt(
         int | None,
         typer.Option(help="Of a model for many samples: how many were encrypted; default: all."),
     ] = None,
+    queries: Annotated[
+        int | None,
+        typer.Option(
+            help="For CKKS results that others may see: noise that protects the secret while so "
+            "many ciphertexts of results are disclosed in all."
+        ),
+    ] = None,
+    security: Annotated[
+        int | None, typer.Option(help="With --queries: bits of statistical security; default: 40.")
+    ] = None,
+    noise_bits: Annotated[
+        float | None,
+        typer.Option(
+            help="With --queries: log2 of a bound on the error of a slot, by your own knowledge."
+        ),
+    ] = None,
+    insecure: Insecure = False,
 ) -> None:
     """Decrypt a result; print it, or write it."""
-    with in_words(context.obj):
-        decrypt_file(keys, result, out, samples)
+    disclosed: Disclosed = {"queries": queries, "security": security, "noise_bits": noise_bits}
+    with in_words(context.obj), _named_as_options():
+        decrypt_file((keys, insecure), result, out, samples, **disclosed)
 
 
-def client_of(model: Path) -> ProgramClient:
+@contextmanager
+def _named_as_options() -> Iterator[None]:
+    """Name the options of a decryption in errors as the command line does."""
+    try:
+        yield
+    except ParamError as error:
+        if error.rule not in {"queries", "security", "noise_bits"}:
+            raise
+        option = f"--{error.rule.replace('_', '-')}"
+        raise ParamError(option, error.value, error.allowed) from error
+
+
+def client_of(model: Path, insecure: bool = False) -> ProgramClient:
     """The client's half of a model."""
     from cloakwork.serving import ServedProgram
     from cloakwork.serving.client import client_of as of
 
-    return of(ServedProgram(model).describe(), str(model))
+    with warnings_said():
+        return of(ServedProgram(model).describe(), str(model), insecure=insecure)
 
 
-def make_keys(model: Path, folder: Path) -> None:
+def make_keys(model: Path, folder: Path, insecure: bool = False) -> None:
     """Write the three files of a client; none of them may exist."""
     targets = {name: folder / name for name in _FILES}
     for target in targets.values():
         if os.path.lexists(target):
             raise ParamError("--out", str(target), "a folder without keys: none is ever replaced")
-    client = client_of(model)
-    if not client.context.parameters.is_secure:
-        allowed = "128 bits of security: this model is a toy, for tests in Python"
-        raise ParamError("parameters", f"those of {model}", allowed)
+    client = client_of(model, insecure)
     with whole(folder, mode=0o700) as written:
         files.claim(list(targets.values()), [model])
         with client.keygen() as keys:
@@ -138,9 +169,9 @@ def whole(folder: Path, mode: int = 0o777) -> Iterator[list[Path]]:
         raise
 
 
-def keys_of(folder: Path) -> tuple[Keys, ProgramClient]:
+def keys_of(folder: Path, insecure: bool = False) -> tuple[Keys, ProgramClient]:
     """The secret in a folder of `keygen`, and the client's half of its model."""
-    from cloakwork.fhe.files.storage import load_any
+    from cloakwork.fhe.files.storage import load_known
     from cloakwork.serving.client import client_of as of
 
     if not folder.is_dir():
@@ -149,18 +180,21 @@ def keys_of(folder: Path) -> tuple[Keys, ProgramClient]:
         if not (folder / name).is_file():
             raise LoadError(f"{folder}: expected {name}, as `cloakwork keygen` writes it, got none")
     description = folder / DESCRIPTION
-    client = of(files.read(description), str(description))
-    keys: Keys = load_any(folder / SECRET, expect="secret key")
-    keys.context.check(next(iter(client.examples.values())), "keys")
+    client = of(files.read(description), str(description), insecure=insecure)
+    own = client.context.parameters
+    keys: Keys = load_known(folder / SECRET, own, expect="secret key")
     return keys, client
 
 
-def encrypt_files(model: Path, folder: Path, arrays: Sequence[str], out: Path) -> None:
+def encrypt_files(
+    model: Path, folder: Path, arrays: Sequence[str], out: Path, insecure: bool = False
+) -> None:
     """Write the ciphertexts of arrays for a model, whose keys must be in the folder."""
-    client = client_of(model)
+    client = client_of(model, insecure)
     values, read = values_of(arrays, client)
     files.claim([out], [model, *read, *(folder / name for name in _FILES)])
-    keys, own = keys_of(folder)
+    with warnings_said():
+        keys, own = keys_of(folder, insecure)
     if own.fingerprint != client.fingerprint:
         allowed = f"the keys of this model: those of {own.name} were made for another file"
         raise ParamError("KEYS", str(folder), allowed)
@@ -191,15 +225,26 @@ def values_of(arrays: Sequence[str], client: ProgramClient) -> tuple[dict[str, A
     return values, read
 
 
-def decrypt_file(folder: Path, result: Path, out: Path | None, samples: int | None) -> None:
-    """Print or write the values of a result."""
-    keys, client = keys_of(folder)
+def decrypt_file(
+    held: tuple[Path, bool],
+    result: Path,
+    out: Path | None,
+    samples: int | None,
+    **disclosed: Unpack[Disclosed],
+) -> None:
+    """Print or write the values of a result.
+
+    held   the folder of the keys, and whether they may be insecure
+    """
+    folder, insecure = held
+    with warnings_said():
+        keys, client = keys_of(folder, insecure)
     if samples is not None and samples < 1:
         raise ParamError("--samples", samples, "1 or more")
     places = places_of(client.results, out, [result, *(folder / name for name in _FILES)])
     with keys, warnings_said():
-        held = bytes(memoryview(files.mapped(result)))
-        found = client.decrypt(keys, held, samples, place=str(result))
+        contents = bytes(memoryview(files.mapped(result)))
+        found = client.decrypt(keys, contents, samples, place=str(result), **disclosed)
     deliver(found, places)
 
 

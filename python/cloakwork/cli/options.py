@@ -58,6 +58,10 @@ ScheduleSeed = Annotated[
         help="Run tasks in a random order derived from this number, to test the schedule."
     ),
 ]
+Insecure = Annotated[
+    bool,
+    typer.Option("--insecure", help="Accept parameters below 128 bits of security: for tests."),
+]
 
 Timeout = Annotated[
     float | None,

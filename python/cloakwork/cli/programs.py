@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cloakwork import _core, files
 from cloakwork.cli import show
-from cloakwork.cli.words import say_memory, shown
+from cloakwork.cli.words import say_memory, shown, warnings_said
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.programs import loading
 from cloakwork.programs.options import RunOptions
@@ -100,18 +100,29 @@ def convert(
 
 
 def read_inputs(
-    given: Sequence[str], program: Any = None, keys: Path | None = None
+    given: Sequence[str], program: Any = None, keys: Path | None = None, *, insecure: bool = False
 ) -> dict[str, Any]:
     """The values of `--input` and `--keys`: .npy paths, ciphertexts and evaluation keys.
 
-    program   names its inputs, so that `--input FILE` is the only one, or ciphertexts by name
+    program    names its inputs, so that `--input FILE` is the only one, or ciphertexts by name
+    insecure   accept ciphertexts and keys below 128 bits of security, with a warning
     """
+    with warnings_said():
+        inputs = _read_inputs(given, program, keys, insecure)
+    if insecure and not any(map(is_carrier, inputs.values())):
+        raise ParamError("--insecure", True, "ciphertexts as inputs, whose security it skips")
+    return inputs
+
+
+def _read_inputs(
+    given: Sequence[str], program: Any, keys: Path | None, insecure: bool
+) -> dict[str, Any]:
     inputs: dict[str, Any] = {}
     for text in given:
         name, separator, file = text.partition("=")
         if separator and not (name and file):
             raise ParamError("--input", text, "NAME=FILE")
-        found = {name: _named(text)} if separator else _unnamed(text, program)
+        found = {name: _named(text, insecure)} if separator else _unnamed(text, program, insecure)
         _check_encrypted(text, found, program)
         if twice := found.keys() & inputs.keys():
             raise ParamError("--input", text, f"{min(twice)} once")
@@ -122,13 +133,13 @@ def read_inputs(
     if len(named) != 1 or named[0] in inputs:
         allowed = "a program with one input of evaluation keys, which no --input gives"
         raise ParamError("--keys", str(keys), allowed)
-    return inputs | {named[0]: _evaluation_keys(keys)}
+    return inputs | {named[0]: _evaluation_keys(keys, insecure)}
 
 
-def _named(text: str) -> Any:
+def _named(text: str, insecure: bool) -> Any:
     """The value of `--input NAME=FILE`."""
     name, _, file = text.partition("=")
-    value = _value(Path(file))
+    value = _value(Path(file), insecure)
     if not isinstance(value, Mapping):
         return value
     if name not in value:
@@ -149,11 +160,11 @@ def _check_encrypted(text: str, found: Mapping[str, Any], program: Any) -> None:
             raise ParamError("--input", text, allowed)
 
 
-def _unnamed(text: str, program: Any) -> dict[str, Any]:
+def _unnamed(text: str, program: Any, insecure: bool) -> dict[str, Any]:
     """The inputs of `--input FILE`."""
     own = program if isinstance(program, Program) else None
     names = [name for name in own.inputs if name not in own.keys] if own is not None else []
-    value = _value(Path(text)) if names and text else None
+    value = _value(Path(text), insecure) if names and text else None
     if isinstance(value, Mapping):
         return dict(value)
     if len(names) != 1 or value is None:
@@ -161,10 +172,10 @@ def _unnamed(text: str, program: Any) -> dict[str, Any]:
     return {names[0]: value}
 
 
-def _evaluation_keys(path: Path) -> Any:
+def _evaluation_keys(path: Path, insecure: bool) -> Any:
     from cloakwork.fhe.files.storage import load_any
 
-    return load_any(keys_file(path), expect="evaluation keys")
+    return load_any(keys_file(path), expect="evaluation keys", insecure=insecure)
 
 
 def keys_file(path: Path) -> Path:
@@ -181,7 +192,7 @@ def files_of(given: Sequence[str], keys: Path | None = None) -> list[Path]:
     return found if keys is None else [*found, keys_file(keys)]
 
 
-def _value(file: Path) -> Any:
+def _value(file: Path, insecure: bool) -> Any:
     # The reader of arrays refuses anything but a regular file, with a reason.
     if not file.is_file():
         return file
@@ -192,7 +203,7 @@ def _value(file: Path) -> Any:
         if head_of(file).kind == "secret key":
             wanted = "ciphertexts or evaluation keys"
             raise LoadError(f"{file}: expected {wanted}, got a secret key, which stays with you")
-        return load_any(file)
+        return load_any(file, insecure=insecure)
     return file
 
 

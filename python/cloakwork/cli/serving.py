@@ -19,7 +19,7 @@ from cloakwork.cli.models import (
     places_of,
     values_of,
 )
-from cloakwork.cli.options import Command
+from cloakwork.cli.options import Command, Insecure
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import in_words, say, warnings_said
 from cloakwork.errors import ParamError
@@ -76,9 +76,7 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
     ssl_keyfile: Annotated[
         Path | None, typer.Option(help="The certificate's private key (PEM).")
     ] = None,
-    insecure: Annotated[
-        bool, typer.Option("--insecure", help="Serve parameters below 128 bits: for tests.")
-    ] = False,
+    insecure: Insecure = False,
     token_file: Annotated[
         Path | None, typer.Option(help="A file with a token that every request must have.")
     ] = None,
@@ -118,6 +116,7 @@ def start(
     **listening: Any,
 ) -> None:
     """Serve until Ctrl-C; `listening` are the fields of a `Place`."""
+    from cloakwork.fhe.security import admit, admitted_later
     from cloakwork.serving import ServedProgram, tokens
     from cloakwork.serving.optional import imported
 
@@ -130,7 +129,11 @@ def start(
         raise ParamError("--store", str(folder), allowed)
     with warnings_said():
         token = None if token_file is None else tokens.read(token_file)
-    host.run(served, place, limits, folder, say, token)
+        for one in served:
+            admit(one.parameters, f"model {one.name}", insecure=limits.insecure)
+    # Said above, once for all requests.
+    with admitted_later():
+        host.run(served, place, limits, folder, say, token)
 
 
 def query(  # noqa: PLR0913, PLR0917 (one parameter an option)
@@ -151,30 +154,36 @@ def query(  # noqa: PLR0913, PLR0917 (one parameter an option)
     token_file: Annotated[
         Path | None, typer.Option(help="A file with the token for which the server asks.")
     ] = None,
+    insecure: Insecure = False,
 ) -> None:
     """Encrypt inputs, let a server run its model on them, and decrypt the result.
 
     The keys are uploaded first, unless the server has them.
     """
     with in_words(context.obj), _named_as_options():
-        ask(url, keys, arrays, out, token_file, ca=ca, timeout=timeout)
+        ask(url, (keys, insecure), arrays, out, token_file, ca=ca, timeout=timeout)
 
 
 def ask(
     url: str,
-    folder: Path,
+    keys: tuple[Path, bool],
     arrays: Sequence[str],
     out: Path | None,
     token_file: Path | None = None,
     **options: Any,
 ) -> None:
-    """Print or write a server's results; `options` are those of a `Remote`."""
+    """Print or write a server's results; `options` are those of a `Remote`.
+
+    keys   their folder, and whether they may be insecure
+    """
+    folder, insecure = keys
     from cloakwork.serving import Remote, tokens
 
     if token_file is not None:
         with warnings_said():
             options["token"] = tokens.read(token_file)
-    secret, client = keys_of(folder)
+    with warnings_said():
+        secret, client = keys_of(folder, insecure)
     values, read = values_of(arrays, client)
     places = places_of(client.results, out, [*read, *folder.iterdir()])
     with secret, Remote(url, **options) as remote:

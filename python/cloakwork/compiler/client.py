@@ -4,28 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Self
-from warnings import warn
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloakwork.compiler.checking import check_results
 from cloakwork.compiler.description import Description, check_names
-from cloakwork.errors import KeyMismatchError, ModelError, NoiseError, ParamError
+from cloakwork.compiler.disclosing import requests
+from cloakwork.errors import (
+    KeyMismatchError,
+    ModelError,
+    ParamError,
+)
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.files.container import head_of
 from cloakwork.fhe.files.sets import CiphertextSet
-from cloakwork.fhe.files.storage import load_any
+from cloakwork.fhe.files.storage import load_known
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.fhe.keys.flooding import Flooding, Request
 from cloakwork.fhe.keys.keys import Keys
 
-# Results beyond their range by this many times its length are not results any more.
-_WRAPPED = 16.0
-
-
-class OutsideWarning(UserWarning):
-    """A decrypted result is outside of the range for which the model was compiled."""
+if TYPE_CHECKING:
+    from cloakwork.programs.program import Program
 
 
 class Client:
@@ -34,8 +36,11 @@ class Client:
     Keys are made by `keygen`, or at the first `encrypt`; `save` and `load` keep them.
     """
 
-    def __init__(self, description: Description, context: CkksContext) -> None:
-        self.description, self.context = description, context
+    def __init__(
+        self, description: Description, context: CkksContext, program: Program | None = None
+    ) -> None:
+        """Of a description; `program` is that of the model, if the client has it."""
+        self.description, self.context, self._program = description, context, program
         self._keys: Keys | None = None
 
     @property
@@ -87,75 +92,116 @@ class Client:
 
     def load(self, folder: str | Path) -> Self:
         """Use the keys that `save` wrote; LoadError for other files."""
-        insecure = not self.context.parameters.is_secure
-        keys = load_any(Path(folder) / "secret.key", expect="secret key", insecure=insecure)
-        keys.adopt(load_any(Path(folder) / "eval.key", expect="evaluation keys", insecure=insecure))
+        own = self.context.parameters
+        keys = load_known(Path(folder) / "secret.key", own, expect="secret key")
+        keys.adopt(load_known(Path(folder) / "eval.key", own, expect="evaluation keys"))
         return self.use(keys)
 
-    def encrypt(self, x: Mapping[str, ArrayLike] | ArrayLike) -> CiphertextSet:
+    def encrypt(
+        self, x: Mapping[str, ArrayLike] | ArrayLike, *, clip: bool = False
+    ) -> CiphertextSet:
         """The encrypted inputs.
 
-        x   of one input itself, or by name: a sample [*shape], or a batch [b, *shape] of as many
-            as `description.capacity`
+        x      of one input itself, or by name: a sample [*shape], or a batch [b, *shape] of as many
+               as `description.capacity`
+        clip   bring values beyond an input's bounds to these, instead of refusing them
 
         Raises ModelError for values of another shape, NaN, or beyond the inputs' bounds.
         """
-        samples = self.description.samples(x, self.context.slots)
+        samples = self.description.samples(x, self.context.slots, clip=clip)
         made: dict[str, Ciphertext] = {}
         for port in self.description.inputs:
             slots, batch = port.slots_of(samples[port.name], self.context.slots)
-            bound = min(port.low, 0.0), max(port.high, 0.0)
+            bound = min(float(port.low.min()), 0.0), max(float(port.high.max()), 0.0)
             made[port.name] = self.keys.encrypt(slots, bound=bound, batch=batch)
         return CiphertextSet(made)
 
     def decrypt(
-        self, encrypted: Mapping[str, Ciphertext], batch: int | None = None
+        self,
+        encrypted: Mapping[str, Ciphertext],
+        batch: int | None = None,
+        *,
+        queries: int | None = None,
+        security: int | None = None,
+        noise_bits: float | None = None,
     ) -> NDArray[Any] | dict[str, NDArray[Any]]:
         """The results [batch, *shape], after what the client computes; of several, by name.
 
-        batch   the samples of a throughput model that are wanted, by default as many as slots
+        batch        the samples of a throughput model that are wanted, by default as many as slots
+        queries      for results that others may see, with noise flooding as of `Keys.decrypt`: how
+                     many ciphertexts of results under this secret are disclosed in all
+        security     bits of statistical security, by default 40; see `fhe.Flooding`
+        noise_bits   log2 of a bound on the error of every slot, before the division by the scale.
+                     A model that was compiled in this process has its own; one from a file or a
+                     server needs it: what these state is not believed
 
-        Warns with OutsideWarning of outputs beyond the range for which the model was compiled.
-        Raises ModelError for other results, NoiseError for values that outgrew the modulus,
-        KeyMismatchError for results of another secret.
+        Raises OutsideError where an input brought values out of the range in which the program is
+        the model, ModelError for other results, NoiseError for values that outgrew the modulus,
+        KeyMismatchError for results of another secret.  Of models without such a check, warns with
+        OutsideWarning of outputs beyond the range for which the model was compiled.  With
+        `queries`, also ParamError for an unknown error, and NoiseError for values beyond their
+        bound, and noise that would exceed them.
         """
         outputs = self.outputs(encrypted, batch)
-        for port in self.description.outputs:
-            _check_range(port.name, outputs[port.name], (port.low, port.high))
+        options = {"queries": queries, "security": security, "noise_bits": noise_bits}
+        wanted = requests(self.description, self._program, encrypted, batch, options)
+        if wanted is not None:
+            outputs = self._disclosed(encrypted, batch, wanted)
         found = self.description.tail.run(outputs)
         return next(iter(found.values())) if len(found) == 1 else found
+
+    def flooding(
+        self,
+        encrypted: Mapping[str, Ciphertext],
+        batch: int | None = None,
+        *,
+        queries: int,
+        security: int | None = None,
+        noise_bits: float | None = None,
+    ) -> dict[str, Flooding]:
+        """The noise that `decrypt` adds with the same options, and what remains, by output."""
+        options = {"queries": queries, "security": security, "noise_bits": noise_bits}
+        wanted = requests(self.description, self._program, encrypted, batch, options)
+        if wanted is None:
+            raise ParamError("queries", None, "the number of disclosed decryptions")
+        return {name: one.flooding(encrypted[name]) for name, one in wanted.items()}
+
+    def _disclosed(
+        self, encrypted: Mapping[str, Ciphertext], batch: int | None, wanted: Mapping[str, Request]
+    ) -> dict[str, NDArray[np.float64]]:
+        """The outputs with flooding noise."""
+        count = self.description.capacity(self.context.slots) if batch is None else batch
+        found = {}
+        for port in self.description.outputs:
+            slots = self.keys._disclosed(encrypted[port.name], wanted[port.name]).real
+            found[port.name] = port.values_of(slots, count)
+        return found
 
     def outputs(
         self, encrypted: Mapping[str, Ciphertext], batch: int | None = None
     ) -> dict[str, NDArray[np.float64]]:
-        """The decrypted outputs [batch, *shape] by name, before what the client computes."""
-        names = {port.name for port in self.description.outputs}
-        check_names("results", encrypted, names)
-        count = self.description.capacity(self.context.slots) if batch is None else batch
-        if not 1 <= count <= self.description.capacity(self.context.slots):
-            most = self.description.capacity(self.context.slots)
+        """The decrypted outputs [batch, *shape] by name, before what the client computes.
+
+        Checks and raises as `decrypt` does.
+        """
+        count, slots = self._samples(batch), self._slots(encrypted)
+        check_results(self.description, slots, count)
+        return {p.name: p.values_of(slots[p.name], count) for p in self.description.outputs}
+
+    def unchecked(self, encrypted: Mapping[str, Ciphertext], batch: int) -> dict[str, Any]:
+        """The decrypted outputs and norms [batch, *shape] by name; nothing is checked."""
+        slots, ports = self._slots(encrypted), self.description.encrypted_outputs
+        return {port.name: port.values_of(slots[port.name], batch) for port in ports}
+
+    def _samples(self, batch: int | None) -> int:
+        most = self.description.capacity(self.context.slots)
+        count = most if batch is None else batch
+        if not 1 <= count <= most:
             raise ModelError(f"batch: expected 1 to {most} samples, got {batch}")
-        found = {}
-        for port in self.description.outputs:
-            slots = self.keys.decrypt(encrypted[port.name], check=False).real
-            found[port.name] = port.values_of(slots, count)
-        return found
+        return count
 
-
-def _check_range(name: str, values: NDArray[np.float64], known: tuple[float, float]) -> None:
-    low, high = known
-    least, most = float(values.min()), float(values.max())
-    room = _WRAPPED * max(high - low, abs(high), abs(low))
-    # Neither message has decrypted values in it, which are secret.
-    known_range = f"the range {low:.4g} to {high:.4g} for which the model was compiled"
-    if not (low - room <= least and most <= high + room):
-        what = f"a result is far beyond {known_range}"
-        hint = f"{name}: give inputs like the sample, and results of this model alone"
-        raise NoiseError("decrypt", None, hint, what)
-    if least < low or most > high:
-        warn(
-            f"result {name!r}: values are outside of {known_range}; its approximations may be "
-            "wrong there: compile with a wider sample, bounds or margin",
-            OutsideWarning,
-            stacklevel=4,
-        )
+    def _slots(self, encrypted: Mapping[str, Ciphertext]) -> dict[str, NDArray[np.float64]]:
+        """The decrypted slots [n] or [ciphertexts, n] of all results, by name."""
+        names = [port.name for port in self.description.encrypted_outputs]
+        check_names("results", encrypted, set(names))
+        return {name: self.keys.decrypt(encrypted[name], check=False).real for name in names}

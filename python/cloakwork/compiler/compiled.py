@@ -16,6 +16,7 @@ from cloakwork.compiler.server import Server
 from cloakwork.errors import LoadError, ModelError, ParamError
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.files.sets import CiphertextSet
+from cloakwork.fhe.security import admit
 from cloakwork.programs import notes
 from cloakwork.programs.program import Program
 
@@ -74,7 +75,8 @@ class CompiledModel:
 
     def split(self) -> tuple[Client, Server]:
         """The client's half, and the server's, which has no type that can hold a secret."""
-        return Client(self.description, self.context), Server(self.program)
+        client = Client(self.description, self.context, self.program)
+        return client, Server(self.program)
 
     def plain(self, x: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, NDArray[Any]]:
         """The results of the model itself, with its approximations, in float64.
@@ -119,12 +121,8 @@ class CompiledModel:
         return f"CompiledModel({self.description.name}: {shapes})"
 
 
-def read_model(path: str | PathLike[str]) -> CompiledModel:
-    """A compiled model from its file alone.
-
-    Raises LoadError for a truncated or altered file, or one without a compiled model; OSError for
-    one that cannot be read.
-    """
+def read_model(path: str | PathLike[str], *, insecure: bool = False) -> CompiledModel:
+    """A compiled model from its file alone; errors as of `fhe.load_model`."""
     from cloakwork.programs import loading
 
     name = files.name_of(path)
@@ -133,7 +131,9 @@ def read_model(path: str | PathLike[str]) -> CompiledModel:
         raise LoadError(f"{name}: expected a compiled model, of fhe.compile, got another program")
     described = Description.read(notes.read(program._core, notes.MODEL, name))
     _check(program, described, name)
-    return CompiledModel(program, described)
+    made = CompiledModel(program, described)
+    admit(made.context.parameters, name, insecure=insecure)
+    return made
 
 
 def _check(program: Program, described: Description, path: str) -> None:
@@ -141,7 +141,7 @@ def _check(program: Program, described: Description, path: str) -> None:
     examples, results = program._signature.examples, program.returned
     place = f"{path}: the note {notes.MODEL}"
     named = dict(zip(program.outputs, results, strict=False))
-    pairs = [(described.inputs, examples), (described.outputs, named)]
+    pairs = [(described.inputs, examples), (described.encrypted_outputs, named)]
     for ports, held in pairs:
         if {port.name for port in ports} != held.keys():
             got = ", ".join(port.name for port in ports)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from math import ceil, log2
 from typing import Any, Literal, NamedTuple
@@ -11,14 +11,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.compiler.accepted import accepted_inputs, largest_deviation
 from cloakwork.compiler.approximation.approximate import approximate
 from cloakwork.compiler.approximation.options import ApproximationOptions
 from cloakwork.compiler.approximation.report import ApproximationRow
+from cloakwork.compiler.boxes import box_of, stated_bounds
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.costs import MEASURED, Ring, Work
 from cloakwork.compiler.deep import SCALES, Deep, deepened
-from cloakwork.compiler.description import Description
+from cloakwork.compiler.description import Description, Guard
 from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.guarding import Guarded, guarded
 from cloakwork.compiler.importing import from_model
 from cloakwork.compiler.layouts import Grid, Layout
 from cloakwork.compiler.lowering.affine import Candidates
@@ -29,6 +32,7 @@ from cloakwork.compiler.lowering.throughput import BatchEmitter, BatchPlan
 from cloakwork.compiler.nodes import Affine, Function
 from cloakwork.compiler.parameters import LEAST_SCALE, Limits, choices, largest_scale, room_of
 from cloakwork.compiler.ports import Port
+from cloakwork.compiler.reach import Range
 from cloakwork.compiler.report import Alternative, CompileReport, NodeCost
 from cloakwork.compiler.sensitivity import Sensitivity
 from cloakwork.compiler.trials import Trial, tried
@@ -58,6 +62,10 @@ _TRIAL_BITS = 4
 _NOMINAL_DEGREE = 1 << 14
 # The least width of a range, relative to the widest of the value.
 _LEAST_WIDTH = 0.1
+# The largest error of a norm, in what proves the range.
+_NORM_ERROR = 0.1
+# Domains of guarded models have at least this margin: norms need some room.
+_LEAST_MARGIN = 0.1
 # The levels between bootstrappings for which layouts are compared.
 _NOMINAL_LEVELS = 8
 
@@ -70,8 +78,9 @@ class Options:
     limits: Limits
     margin: float
     precision: float | None
-    bounds: Mapping[str, tuple[float, float]]
+    bounds: Mapping[str, Range]
     bootstrap: Literal["auto"] | bool = "auto"
+    guard: bool = True
 
     @classmethod
     def checked(cls, scheme: str, mode: str, limits: Limits, **rest: Any) -> Options:
@@ -90,7 +99,10 @@ class Options:
             raise ParamError("bootstrap", repr(bootstrap), '"auto", True or False')
         if bootstrap is True and mode == "throughput":
             raise ParamError("bootstrap", True, '"latency" or "memory" to optimize with it')
-        return cls(mode, limits, float(margin), precision, rest["bounds"], bootstrap)
+        guard = rest["guard"]
+        if not isinstance(guard, bool):
+            raise ParamError("guard", repr(guard), "True or False")
+        return cls(mode, limits, float(margin), precision, rest["bounds"], bootstrap, guard)
 
 
 def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
@@ -106,12 +118,15 @@ def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
         limits,
         margin=given["margin"],
         precision=given["precision"],
-        bounds=_bounds(graph, given["bounds"]),
+        bounds=stated_bounds(graph, given["bounds"]),
         bootstrap=given["bootstrap"],
+        guard=given["guard"],
     )
     # Inputs beyond stated bounds will not come: the sample is one of those that will.
     within = {
-        name: np.clip(one, *own.bounds[name]) if name in own.bounds else one
+        name: np.clip(one, *(edge.reshape(one.shape[1:]) for edge in own.bounds[name]))
+        if name in own.bounds
+        else one
         for name, one in values.items()
     }
     return _Compiler(graph, within, own).model()
@@ -131,19 +146,6 @@ def _graph(model: Any, sample: Any) -> tuple[Graph, dict[str, Floats]]:
     values = graph.check_inputs(sample)
     given = {node.output: values[node.output].reshape(-1, *node.shape) for node in graph.inputs}
     return graph, given
-
-
-def _bounds(graph: Graph, bounds: Any) -> dict[str, tuple[float, float]]:
-    names = [node.output for node in graph.inputs]
-    if bounds is None:
-        return {}
-    given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(names, bounds)
-    for name, edges in given.items():
-        pair = isinstance(edges, tuple | list) and len(edges) == 2 and all(map(is_number, edges))
-        if name not in names or not pair or not edges[0] < edges[1]:
-            allowed = f"(low, high) of numbers, low < high, of the inputs {names}"
-            raise ParamError("bounds", repr({name: edges}), allowed)
-    return {name: (float(edges[0]), float(edges[1])) for name, edges in given.items()}
 
 
 class _Layouts(NamedTuple):
@@ -248,69 +250,105 @@ class _Compiler:
 
     def __init__(self, graph: Graph, sample: dict[str, Floats], options: Options) -> None:
         _check_precision(graph, sample, options.precision)
-        self.sample, self.options, self.approximations = sample, options, ""
+        self.given, self.sample, self.options, self.approximations = graph, sample, options, ""
         self.functions: tuple[ApproximationRow, ...] = ()
+        self.box = {
+            node.output: options.bounds.get(node.output)
+            or box_of(node, sample[node.output].reshape(-1, node.size), options.margin)
+            for node in graph.inputs
+        }
+        self.bare = joined(folded(self._approximated(graph)), is_cheaper)
+        exact, found = graph.run(sample), self.bare.run(sample)
+        self.approximation_error = max(
+            float(np.abs(exact[name] - values).max()) for name, values in found.items()
+        )
+        self._take(guarded(self.bare, self.box, sample, options.margin) if options.guard else None)
+
+    def _take(self, guards: Guarded | None) -> None:
+        """Compile with these guards, or the bare graph."""
+        self.graph = self.bare if guards is None else guards.graph
+        self.guards = guards
         self._plans: dict[tuple[Mode, int], GraphPlan] = {}
         self._deep_plans: dict[int, GraphPlan] = {}
-        self.graph = joined(folded(self._approximated(graph)), is_cheaper)
         self.ranges = self._ranges()
-        self.expected = self.graph.run(sample)
-        self.sensitivity = Sensitivity.of(self.graph, sample)
-        exact = graph.run(sample) if self.approximations else self.expected
-        self.approximation_error = max(
-            float(np.abs(exact[name] - values).max()) for name, values in self.expected.items()
-        )
+        self.expected = self.graph.run(self.sample)
+        self.sensitivity = Sensitivity.of(self.graph, self.sample)
 
     def _approximated(self, graph: Graph) -> Graph:
         if not any(isinstance(node, Function) for node in graph.nodes):
             return graph
-        own = ApproximationOptions(self.options.margin, self.options.precision)
-        made = approximate(graph, self.sample, own)
+        margin = self.options.margin
+        own = ApproximationOptions(
+            max(margin, _LEAST_MARGIN) if self.options.guard else margin, self.options.precision
+        )
+        made = approximate(graph, self.sample, own, self.box)
         self.approximations, self.functions = str(made), made.rows
         return made.graph
 
     def _ranges(self) -> Ranges:
-        """The range of each element on the sample, with the margin; inputs have one for all."""
+        """The range of each element on the sample, with the margin; of inputs those accepted."""
         found = {}
-        inputs = {node.output for node in self.graph.inputs}
         for name, (low, high) in self.graph.trace_ranges(self.sample).items():
-            stated = self.options.bounds.get(name)
-            if stated is not None:
-                found[name] = np.full(low.size, stated[0]), np.full(low.size, stated[1])
-            elif name in inputs:
-                least, most = np.full_like(low, low.min()), np.full_like(high, high.max())
-                found[name] = self._widened(least, most)
-            else:
-                found[name] = self._widened(low, high)
+            found[name] = self.box[name] if name in self.box else self._widened(low, high)
         return found
 
-    def _widened(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    def _widened(self, low: Floats, high: Floats) -> Range:
         width = high - low
         most = float(width.max()) or float(np.abs(high).max()) or 1.0
         more = self.options.margin * np.maximum(width, _LEAST_WIDTH * most) + 1e-9 * most
         return low - more, high + more
+
+    @property
+    def known(self) -> Ranges:
+        """The ranges of outputs: of all accepted inputs that pass the guards, if there are some."""
+        return self.ranges if self.guards is None else {**self.ranges, **self.guards.reach}
 
     def model(self) -> CompiledModel:
         """The first degree and the cheapest scale whose measured error is small enough.
 
         With bootstrapping where that is asked for, or where no chain has as many levels.
         """
-        wanted, mode = self._tolerances(), self.options.mode
+        mode = self.options.mode
         if self.options.bootstrap is True:
-            return self._model(self._tried_deep(self._deepest(), wanted))
+            return self._model_deep()
         found = self._candidates(mode)
         try:
             first = next(found)
         except (ParamError, StopIteration) as refusal:
+            self._check_guards(refusal)
             if self.options.bootstrap is False or mode == "throughput":
                 raise _too_deep(refusal, mode) from refusal
             try:
-                deep = self._deepest()
+                return self._model_deep()
             except ParamError as other:
                 refusal.add_note(f"with bootstrapping: {other}")
                 raise refusal from other
-            return self._model(self._tried_deep(deep, wanted))
-        return self._model(self._precise(chain([first], found), wanted))
+        return self._model(self._precise(chain([first], found), self._tolerances()))
+
+    def _model_deep(self) -> CompiledModel:
+        """With bootstrapping, and without guards."""
+        self._take(None)
+        return self._model(self._tried_deep(self._deepest(), self._tolerances()))
+
+    def _check_guards(self, refusal: Exception) -> None:
+        """ParamError where parameters have room for the model, and not for its guards."""
+        guards = self.guards
+        if guards is None:
+            return
+        self._take(None)
+        if self._first(self.options.mode) is None:
+            return
+        reach, sample = (
+            max(float(np.abs(edge).max()) for name in self.graph.outputs for edge in ranges[name])
+            for ranges in (guards.reach, self.ranges)
+        )
+        raise ParamError(
+            "guard",
+            f"outputs of up to {reach:.3g} for inputs within their bounds, with "
+            f"{len(guards.norms)} range checks, and no parameters with room for them",
+            f"outputs like the sample's, up to {sample:.3g}: narrower bounds=, a larger degree=, "
+            "or guard=False, with which inputs unlike the sample may give wrong results silently",
+        ) from refusal
 
     def _precise(self, found: Iterator[_Layouts], wanted: Mapping[str, float]) -> _Tried:
         pilot, most = None, 0
@@ -390,7 +428,7 @@ class _Compiler:
         mode, plan, sizes, _ = pilot.layouts
         least = sizes.scale + ceil(pilot.excess(wanted)) + _SPARE_BITS
         security = self.options.limits.security
-        room = room_of(self.ranges, self.graph.outputs)
+        room = room_of(self.known, self.graph.outputs)
         scales = (range(bits, bits - 1, -1) for bits in range(max(least, LEAST_SCALE), sizes.scale))
         found = (largest_scale(plan.depth, room, sizes.degree, security, own) for own in scales)
         others = [_Layouts(mode, plan, other) for other in found if other is not None]
@@ -433,7 +471,7 @@ class _Compiler:
 
     def _candidates(self, mode: Mode) -> Iterator[_Layouts]:
         """Plans by ascending degree."""
-        room = room_of(self.ranges, self.graph.outputs)
+        room = room_of(self.known, self.graph.outputs)
         batch, limits = BatchPlan(self.graph), self.options.limits
         for sizes in choices(batch.depth, room, limits):
             if mode == "throughput":
@@ -462,12 +500,14 @@ class _Compiler:
 
     def _tolerances(self) -> dict[str, float]:
         """The largest error of each output."""
-        if self.options.precision is not None:
-            return dict.fromkeys(self.graph.outputs, self.options.precision)
-        return {
-            name: _RELATIVE_ERROR * (float(np.abs(values).max()) or 1.0)
-            for name, values in self.expected.items()
+        own, guards = self.options.precision, self.guards
+        found = {
+            name: own or _RELATIVE_ERROR * (float(np.abs(self.expected[name]).max()) or 1.0)
+            for name in self.bare.outputs
         }
+        if guards is not None and guards.norms:
+            found[guards.output] = _NORM_ERROR * guards.limit
+        return found
 
     def _model(self, found: _Tried) -> CompiledModel:
         layouts, stated = found.layouts, found.stated
@@ -485,20 +525,33 @@ class _Compiler:
             self.graph.name,
             tuple(self._port(layouts.plan, node.output, 0.0) for node in self.graph.inputs),
             tuple(
-                self._port(layouts.plan, name, errors.get(name, 0.0)) for name in self.graph.outputs
+                self._port(layouts.plan, name, errors.get(name, 0.0)) for name in self.bare.outputs
             ),
             tuple(layouts.plan.rotations if levels is None else levels.rotations),
             layouts.plan.needs_relinearization,
             self.graph.client_tail,
             report,
             levels,
+            self._guard(layouts.plan, errors),
+        )
+
+    def _guard(self, plan: GraphPlan | BatchPlan, errors: Mapping[str, float]) -> Guard | None:
+        """What the client checks; None where results may be wrong without a word."""
+        own = self.guards
+        if own is None or own.unproven:
+            return None
+        if not own.norms:
+            return Guard(None, ())
+        port = self._port(plan, own.output, errors.get(own.output, 0.0))
+        return Guard(
+            replace(port, low=np.zeros(1), high=np.array([own.limit])), tuple(map(str, own.norms))
         )
 
     def _port(self, plan: GraphPlan | BatchPlan, name: str, error: float) -> Port:
-        low, high = (
-            float(edge) for edge in (self.ranges[name][0].min(), self.ranges[name][1].max())
-        )
+        low, high = self.known[name]
         layout = plan.layout(name) if isinstance(plan, GraphPlan) else None
+        if name not in self.box:
+            low, high = low.min(keepdims=True), high.max(keepdims=True)
         return Port(name, tuple(self.graph[name].shape), low, high, layout, error)
 
     def _report(self, found: _Tried) -> CompileReport:
@@ -517,14 +570,49 @@ class _Compiler:
             functions=self.functions,
             sample_rows=min(len(values) for values in self.sample.values()),
             client=self.graph.client_tail.describe(),
-            error=max(found.stated.values()),
+            error=max(found.stated[name] for name in self.bare.outputs),
             approximation_error=self.approximation_error,
-            largest_output=max(float(np.abs(one).max()) for one in self.expected.values()),
+            largest_output=max(
+                float(np.abs(self.expected[name]).max()) for name in self.bare.outputs
+            ),
             error_bound=trial.bound,
             trial_inputs=trial.count,
             trial_seconds=trial.seconds,
             cost_factor=MEASURED.error,
             bootstrapping="" if layouts.deep is None else layouts.deep.describe(),
+            accepted_error=self._accepted_error(found),
+            accepted=self._accepted(),
+        )
+
+    def _accepted_error(self, found: _Tried) -> float | None:
+        """The largest error of inputs that the client accepts; None where that is not known."""
+        guards = self.guards
+        if guards is None or guards.unproven:
+            return None
+        inputs = accepted_inputs(guards, self.box, self.sample)
+        names, least = self.bare.outputs, max(found.stated[name] for name in self.bare.outputs)
+        if not len(next(iter(inputs.values()))):
+            return least + self.approximation_error
+        elsewhere = Sensitivity.of(self.graph, inputs).above(self.sensitivity, names)
+        changed = largest_deviation(self.given, self.bare, inputs) if self.functions else 0.0
+        return least * max(elsewhere, 1.0) + max(changed, self.approximation_error)
+
+    def _accepted(self) -> str:
+        """Which inputs have right results, in words."""
+        own = self.guards
+        if own is None:
+            why = "without guards" if not self.options.guard else "with bootstrapping"
+            return f"{why}, inputs unlike the sample may give wrong results without a word"
+        if own.unproven:
+            return (
+                "inputs unlike the sample may give wrong results without a word: no norm proves "
+                f"the ranges of {', '.join(own.unproven)}"
+            )
+        if not own.norms:
+            return "results are right for all inputs within their bounds"
+        return (
+            "results are right for all inputs within their bounds, or refused after decryption, "
+            f"by norms of {', '.join(map(str, own.norms))}"
         )
 
     def _first(self, mode: Mode) -> _Layouts | None:

@@ -15,7 +15,8 @@ from cloakwork.compiler.ports import Port
 from cloakwork.errors import ModelError
 from cloakwork.programs.notes import Member
 
-VERSION = 1
+# Files of version 1 have no guard.
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,42 @@ class KeyLevels:
         return cls(found, *(each.of(int) for each in others))
 
 
+@dataclass(frozen=True)
+class Guard:
+    """What proves that results are right for all accepted inputs.
+
+    port   of one more output, [norms]: an element above `high` says that values left the range in
+           which the program computes the model; None where no accepted input can do that
+    of     the values whose norms these are
+    """
+
+    port: Port | None
+    of: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """For the note."""
+        port = self.port
+        return {
+            "name": None if port is None else port.name,
+            "port": None if port is None else port.to_json(),
+            "of": list(self.of),
+        }
+
+    @classmethod
+    def read(cls, note: Member) -> Guard:
+        """From a file; LoadError names the place of what is wrong."""
+        name, port, of = note.members("name", "port", "of")
+        values = tuple(value.of(str) for value in of.parts())
+        if (name.value is None) is not (port.value is None):
+            raise note.wrong("a name and a port, or neither")
+        if port.value is None:
+            return cls(None, values)
+        found = Port.read(name.of(str), port)
+        if found.shape != (len(values),) or found.high.size != 1:
+            raise port.wrong("a value for each of the guarded ones, with one limit")
+        return cls(found, values)
+
+
 @dataclass(frozen=True, eq=False)
 class Description:
     """The inputs and outputs, the keys and the client's last steps of a model.
@@ -62,6 +99,7 @@ class Description:
     relinearization   whether products need one
     levels            with bootstrapping: the highest level at which each key is used
     report            as JSON's types
+    guard             None: inputs unlike the sample may give wrong results without a word
     """
 
     name: str
@@ -72,18 +110,27 @@ class Description:
     tail: ClientTail
     report: Mapping[str, Any]
     levels: KeyLevels | None = None
+    guard: Guard | None = None
+
+    @property
+    def encrypted_outputs(self) -> tuple[Port, ...]:
+        """What the server returns: the outputs, and the norms that the client checks."""
+        own = self.guard
+        return self.outputs if own is None or own.port is None else (*self.outputs, own.port)
 
     def capacity(self, slots: int) -> int:
         """The samples that one run takes, at most."""
         return self.inputs[0].capacity(slots)
 
     def samples(
-        self, x: Mapping[str, ArrayLike] | ArrayLike, slots: int
+        self, x: Mapping[str, ArrayLike] | ArrayLike, slots: int, *, clip: bool = False
     ) -> dict[str, NDArray[np.float64]]:
-        """The inputs [batch, size] by name, checked; one batch for all."""
+        """The inputs [batch, size] by name, checked or clipped; one batch for all."""
         given = x if isinstance(x, Mapping) else {self.inputs[0].name: x}
         check_names("inputs", given, {port.name for port in self.inputs})
-        found = {port.name: port.checked(given[port.name], slots) for port in self.inputs}
+        found = {
+            port.name: port.checked(given[port.name], slots, clip=clip) for port in self.inputs
+        }
         counts = {name: len(values) for name, values in found.items()}
         if len(set(counts.values())) > 1:
             raise ModelError(f"inputs: expected one batch, got batches of {counts}")
@@ -102,23 +149,29 @@ class Description:
                 "tail": self.tail.to_json(),
                 "report": dict(self.report),
                 "levels": None if self.levels is None else self.levels.to_json(),
+                "guard": None if self.guard is None else self.guard.to_json(),
             }
         )
 
     @classmethod
     def read(cls, note: Member) -> Description:
         """From a file; LoadError names the place of what is wrong."""
-        version, name, inputs, outputs, rotations, products, tail, report, levels = note.members(
-            "version", "name", "inputs", "outputs", "rotations", "relinearization", "tail",
-            "report", "levels",
+        is_first = "guard" not in note.named()
+        version, name, inputs, outputs, rotations, products, tail, report, levels, *guard = (
+            note.members(
+                "version", "name", "inputs", "outputs", "rotations", "relinearization", "tail",
+                "report", "levels", *([] if is_first else ["guard"]),
+            )
         )  # fmt: skip
-        if version.of(int) != VERSION:
-            raise version.wrong(f"version {VERSION}")
+        if version.of(int) != (1 if is_first else VERSION):
+            raise version.wrong(f"version {VERSION}, or 1 without a guard")
         ports = [
             tuple(Port.read(key, one) for key, one in part.named().items())
             for part in (inputs, outputs)
         ]
-        if not all(ports) or len({port.layout is None for part in ports for port in part}) > 1:
+        checked = Guard.read(guard[0]) if guard and guard[0].value is not None else None
+        every = [*ports[0], *ports[1], *([checked.port] if checked and checked.port else [])]
+        if not all(ports) or len({port.layout is None for port in every}) > 1:
             raise inputs.wrong("inputs and outputs of one kind of layout")
         try:
             steps = ClientTail.from_json(tail.of(dict))
@@ -134,6 +187,7 @@ class Description:
             steps,
             report.of(dict),
             None if levels.value is None else KeyLevels.read(levels),
+            checked,
         )
 
 

@@ -24,17 +24,23 @@ class Port:
     """An input or a result.
 
     shape       without the batch axis
-    low, high   of all its elements: inputs beyond are refused, results beyond are reported
+    low, high   of each element float64 [size], or [1] for all: inputs beyond are refused, and so
+                are results, which the program cannot have computed
     layout      of the elements in slots; None: a ciphertext for each, with a sample in each slot
     error       of a result: what encrypted and plain values differ by, at most, on trial inputs
     """
 
     name: str
     shape: tuple[int, ...]
-    low: float
-    high: float
+    low: Floats
+    high: Floats
     layout: Layout | None
     error: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            given = np.atleast_1d(np.asarray(getattr(self, name), dtype=np.float64)).ravel()
+            object.__setattr__(self, name, given[:1] if (given == given[0]).all() else given)
 
     @property
     def size(self) -> int:
@@ -45,8 +51,11 @@ class Port:
         """The samples that one run takes, at most."""
         return slots if self.layout is None else 1
 
-    def checked(self, given: ArrayLike, slots: int) -> Floats:
-        """Samples [batch, size]; ModelError for another shape, too many, NaN, or beyond bounds."""
+    def checked(self, given: ArrayLike, slots: int, *, clip: bool = False) -> Floats:
+        """Samples [batch, size]; ModelError for another shape, too many, NaN, or beyond bounds.
+
+        clip   bring values beyond the bounds to these
+        """
         place, room = f"input {self.name!r}", self.capacity(slots)
         many = f"1 to {room} samples" if room > 1 else "one sample"
         expected = f"{place}: expected {many} of shape {list(self.shape)}"
@@ -66,15 +75,24 @@ class Port:
         samples = values.astype(np.float64).reshape(len(values), self.size)
         if not np.isfinite(samples).all():
             raise ModelError(f"{expected}, got NaN or infinity")
+        if clip:
+            return np.clip(samples, self.low, self.high)
         outside = np.argwhere((samples < self.low) | (samples > self.high))
         if len(outside):
-            row, column = map(int, outside[0])
+            row, element = map(int, outside[0])
+            low, high = self.range_of(element)
+            index = ", ".join(map(str, np.unravel_index(element, self.shape)))
             raise ModelError(
-                f"{place}: expected values from {self.low:.6g} to {self.high:.6g}, the sample's "
-                f"with their margin; element {column} of sample {row} is outside: compile with "
-                "wider bounds"
+                f"{place}: element [{index}] of sample {row} is outside of {low:.6g} to "
+                f"{high:.6g}, the range for which the model was compiled: compile with wider "
+                "bounds, a wider sample or a larger margin, or clip the values to the range"
             )
         return samples
+
+    def range_of(self, element: int) -> tuple[float, float]:
+        """The least and largest value of an element."""
+        low, high = (edge[element if edge.size > 1 else 0] for edge in (self.low, self.high))
+        return float(low), float(high)
 
     def slots_of(self, samples: Floats, slots: int) -> tuple[Floats, bool]:
         """Samples [batch, size] -> slots [n] or [ciphertexts, n], and whether these are a batch.
@@ -94,12 +112,23 @@ class Port:
             found = self.layout.read(np.atleast_2d(slots))[np.newaxis]
         return np.ascontiguousarray(found).reshape(-1, *self.shape)
 
+    def spread(self, slots: Floats) -> tuple[Floats, Floats]:
+        """The least and largest value of each element [size] over all slots that hold it."""
+        if self.layout is None:
+            return slots.min(axis=1), slots.max(axis=1)
+        values = np.atleast_2d(slots)
+        held = self.layout.repeated(values.shape[1])
+        low, high = np.full(self.size, np.inf), np.full(self.size, -np.inf)
+        np.minimum.at(low, held[held >= 0], values[held >= 0])
+        np.maximum.at(high, held[held >= 0], values[held >= 0])
+        return low, high
+
     def to_json(self) -> dict[str, Any]:
         """As JSON's types; the inverse of `read`."""
         return {
             "shape": list(self.shape),
-            "low": self.low,
-            "high": self.high,
+            "low": _shortest(self.low),
+            "high": _shortest(self.high),
             "layout": None if self.layout is None else self.layout.to_json(),
             "error": self.error,
         }
@@ -111,11 +140,25 @@ class Port:
         lengths = tuple(part.size(_MOST_ELEMENTS) for part in shape.parts())
         if not 0 < prod(lengths) < _MOST_ELEMENTS:
             raise shape.wrong("lengths of 1 or more")
-        numbers = [float(part.of(float)) for part in (low, high, error)]
-        if not (all(map(isfinite, numbers)) and numbers[0] <= numbers[1] and numbers[2] >= 0):
-            raise low.wrong("finite numbers, low <= high, and an error of 0 or more")
+        least, most = (_edges(part, prod(lengths)) for part in (low, high))
+        deviation = float(error.of(float))
+        if not ((least <= most).all() and isfinite(deviation) and deviation >= 0):
+            raise low.wrong("low <= high, and a finite error of 0 or more")
         laid = None if layout.value is None else _layout(layout, prod(lengths))
-        return cls(name, lengths, numbers[0], numbers[1], laid, numbers[2])
+        return cls(name, lengths, least, most, laid, deviation)
+
+
+def _shortest(edge: Floats) -> float | list[float]:
+    return float(edge[0]) if edge.size == 1 else [float(value) for value in edge]
+
+
+def _edges(note: Member, size: int) -> Floats:
+    """A number for all elements, or one for each; LoadError for others."""
+    parts = note.parts() if isinstance(note.value, list) else [note]
+    found = np.array([float(part.of(float)) for part in parts])
+    if len(found) not in (1, size) or not np.isfinite(found).all():
+        raise note.wrong(f"a finite number, or {size} of them")
+    return found
 
 
 def _layout(note: Member, size: int) -> Layout:

@@ -92,6 +92,10 @@ class CompileReport:
                       precision
     cost_factor       by which the cost model may be off
     bootstrapping     how often, of how many slots, and where; empty without it
+    accepted          which inputs have right results, in words
+    accepted_error    the largest error, by encryption and approximations, for any input that the
+                      client accepts and whose results it does not refuse: estimated from random
+                      ones.  None where inputs unlike the sample may give wrong results
     """
 
     name: str
@@ -111,6 +115,8 @@ class CompileReport:
     trial_seconds: float
     cost_factor: float
     bootstrapping: str = ""
+    accepted: str = ""
+    accepted_error: float | None = None
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON's types; an infinite bound is null."""
@@ -135,6 +141,7 @@ class CompileReport:
             self.parameters,
             f"error of outputs by encryption: at most {self.error:.2g} for inputs like the sample "
             f"(from {self.trial_inputs} trial inputs); {bound}{changed}",
+            self._accepted(),
             f"measured: {_seconds(self.trial_seconds)} a run here; estimates are within a factor "
             f"of {self.cost_factor:g}",
         ]
@@ -148,6 +155,11 @@ class CompileReport:
         lines += [self.bootstrapping] if self.bootstrapping else []
         lines += [node.describe(widest) for node in self.nodes]
         return "\n".join([*lines, *filter(None, [self.approximations, self.client])])
+
+    def _accepted(self) -> str:
+        if self.accepted_error is None:
+            return self.accepted
+        return f"{self.accepted}; with an error of at most about {self.accepted_error:.2g}"
 
 
 def _seconds(seconds: float) -> str:

@@ -63,6 +63,10 @@ class Sensitivity:
         """
         return {name: self._stated(name, errors) for name, errors in differences.items()}
 
+    def above(self, other: Sensitivity, names: tuple[str, ...]) -> float:
+        """By which factor outputs are more sensitive here than on the inputs of another."""
+        return max(float(self.factors[x].max() / other.factors[x].max()) for x in names)
+
     def _stated(self, name: str, errors: Floats) -> float:
         from scipy.special import chdtri
 

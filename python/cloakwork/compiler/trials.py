@@ -80,10 +80,10 @@ def tried(
             started = perf_counter()
             result = server.run(encrypted)
             seconds = min(seconds, perf_counter() - started)
-            for name, values in client.outputs(result, size).items():
+            for name, values in client.unchecked(result, size).items():
                 differences[name].append(values - expected[name][rows])
                 errors[name] = max(errors[name], float(np.abs(differences[name][-1]).max()))
-            bound = max(bound, *(_bound(one) for one in result.values()))
+            bound = max(bound, *(_bound(result[port.name]) for port in described.outputs))
     assert program is not None
     # The keys of a deep model take gigabytes.
     program.forget(client.evaluation)
@@ -125,7 +125,12 @@ def _noisier(encrypted: Mapping[str, Ciphertext]) -> dict[str, CkksCiphertext]:
 
 def _within(described: Description, given: Values, rows: slice) -> dict[str, NDArray[np.float64]]:
     """Samples, within the bounds of the inputs."""
-    return {p.name: np.clip(given[p.name][rows], p.low, p.high) for p in described.inputs}
+    found = {}
+    for port in described.inputs:
+        own = given[port.name][rows]
+        clipped = np.clip(own.reshape(len(own), -1), port.low, port.high)
+        found[port.name] = clipped.reshape(own.shape)
+    return found
 
 
 def _bound(result: object) -> float:

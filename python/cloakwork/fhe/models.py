@@ -21,6 +21,7 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     precision: float | None = None,
     bounds: Any = None,
     bootstrap: bool | Literal["auto"] = "auto",
+    guard: bool = True,
     insecure: bool = False,
 ) -> CompiledModel:
     """Compile a model to a program on encrypted inputs.
@@ -36,36 +37,50 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     security   128, 192 or 256 bits; `insecure` skips the check, for tests with small degrees
     margin     ranges of the sample are widened on both sides by this share of their width, 0 to 10
     precision  the largest error of an output, in its unit; by default 1 % of the largest output
-    bounds     (low, high) of the inputs instead of the sample's, or by name
+    bounds     (low, high) of the inputs instead of the sample's, or by name; numbers, or arrays of
+               an input's shape.  By default those of the sample with four times the margin, of each
+               feature, or of all elements of pictures, of sequences and of features of one unit
     bootstrap  "auto": where a model is deeper than any modulus chain.  True: always.  False: never,
                such a model is refused
+    guard      whether results are right for every accepted input, or refused: the first modulus has
+               room for all of them, and decryption raises OutsideError where an input brought
+               values out of the domains of approximations.  Without it, and with bootstrapping,
+               inputs unlike the sample may give wrong results without a word
 
     Raises ModelError for models and samples that it cannot take, ParamError for options and where
     no parameters suffice, MemoryBudgetError where a run takes more memory than this machine has.
     """
     from cloakwork.compiler.compiling import compiled
+    from cloakwork.fhe.security import admit, admitted_later
 
-    return compiled(
-        model,
-        sample,
-        scheme=scheme,
-        optimize=optimize,
-        degree=degree,
-        security=security,
-        margin=margin,
-        precision=precision,
-        bounds=bounds,
-        bootstrap=bootstrap,
-        insecure=insecure,
-    )
+    # Many parameters may be tried: one warning, of those that are found.
+    with admitted_later():
+        made = compiled(
+            model,
+            sample,
+            scheme=scheme,
+            optimize=optimize,
+            degree=degree,
+            security=security,
+            margin=margin,
+            precision=precision,
+            bounds=bounds,
+            bootstrap=bootstrap,
+            guard=guard,
+            insecure=insecure,
+        )
+    admit(made.context.parameters, "fhe.compile", insecure=insecure)
+    return made
 
 
-def load_model(path: str | PathLike[str]) -> CompiledModel:
+def load_model(path: str | PathLike[str], *, insecure: bool = False) -> CompiledModel:
     """A compiled model from its file alone.
 
-    Raises LoadError for a truncated or altered file, or one without a compiled model; OSError for
-    one that cannot be read.
+    insecure   accept, with an InsecureWarning, parameters with less than 128 bits of security
+
+    Raises LoadError for a truncated or altered file, one without a compiled model, and, without
+    `insecure`, for what it accepts; OSError for one that cannot be read.
     """
     from cloakwork.compiler.compiled import read_model
 
-    return read_model(path)
+    return read_model(path, insecure=insecure)

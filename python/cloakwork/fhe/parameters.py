@@ -7,17 +7,11 @@ from hashlib import blake2b
 from json import dumps
 from math import log2, prod
 from typing import Any
-from warnings import warn
 
 from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.encoding.exponents import GENERATORS, SlotOrder
-from cloakwork.fhe.security import (
-    InsecureWarning,
-    check_security,
-    is_secure,
-    modulus_log2_limit,
-)
+from cloakwork.fhe.security import admit, check_security, is_secure, modulus_log2_limit
 from cloakwork.lazy import public
 from cloakwork.modular.primes import is_prime
 from cloakwork.once import once
@@ -95,7 +89,7 @@ class Parameters:
     @classmethod
     def _unpickled(cls, *values: Any) -> Parameters:
         found = cls(*values)
-        warn_of_toys(found, "what this pickle holds")
+        admit(found, "a pickle", insecure=True)
         return found
 
     def _check_digits(self) -> None:
@@ -305,17 +299,6 @@ def _sizes(moduli: tuple[int, ...]) -> str:
 
 def _mebibytes(count: int) -> str:
     return f"{count / 2**20:.1f} MiB"
-
-
-def warn_of_toys(parameters: Parameters, what: str) -> None:
-    """InsecureWarning for parameters below 128 bits, where `insecure=True` cannot be given."""
-    if not parameters.is_secure:
-        warn(
-            f"{what} has parameters below 128 bits of security (degree {parameters.degree}, "
-            f"{parameters.modulus_log2:.0f} bits of modulus): for tests and toys alone",
-            InsecureWarning,
-            stacklevel=3,
-        )
 
 
 # Named by pickles of earlier versions.

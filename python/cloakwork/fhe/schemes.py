@@ -14,7 +14,7 @@ from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.context import Context, Levels
 from cloakwork.fhe.estimates.bounds import Bound, Stated
 from cloakwork.fhe.parameters import Parameters, check_degree
-from cloakwork.fhe.security import asked_security
+from cloakwork.fhe.security import admit, asked_security
 from cloakwork.fhe.sizing import ROOM_BITS, Wanted, largest_moduli, least_sizes
 
 # The noise of a key switch in HEAL's form is about its digits' size times N: under CKKS it has to
@@ -61,7 +61,7 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
     scale      of fresh ciphertexts, by default 2^bits of the last modulus
     security   128, 192 or 256: a modulus larger than the tables of 2024 allow (ePrint 2024/463)
                is refused
-    insecure   no security check: only for tests and toys
+    insecure   no security check, but an InsecureWarning: only for tests and toys
     digits     of key switching; by default the number that the `special` moduli allow
     levels     "auto": operands are rescaled and brought to one level and scale automatically;
                "manual": operands at different levels or scales are an error
@@ -103,6 +103,7 @@ def ckks(  # noqa: PLR0913 (a scheme has what it has)
         gadget_base_log2=_gadget_base("ckks", chain, auxiliary, gadget_base_log2),
         security=asked_security(security, insecure),
     )
+    admit(parameters, "fhe.ckks", insecure=insecure)
     return _ckks_context(parameters, levels, bound)
 
 
@@ -166,6 +167,7 @@ def bgv(  # noqa: PLR0913
         (moduli, special),
         (digits, gadget_base_log2, asked_security(security, insecure)),
     )
+    admit(parameters, "fhe.bgv", insecure=insecure)
     return _bgv_context(parameters, levels)
 
 
@@ -204,6 +206,7 @@ def bfv(  # noqa: PLR0913
         (moduli, special),
         (digits, gadget_base_log2, asked_security(security, insecure)),
     )
+    admit(parameters, "fhe.bfv", insecure=insecure)
     return _bfv_context(parameters, levels)
 
 

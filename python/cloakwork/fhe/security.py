@@ -6,9 +6,15 @@ others, 2024, ePrint 2024/463), Table 5.2: classical attacks, errors of standard
 
 from __future__ import annotations
 
-from math import prod
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from math import log2, prod
+from typing import Protocol
+from warnings import warn
 
-from cloakwork.errors import ParamError
+from cloakwork.errors import LoadError, ParamError
 from cloakwork.lazy import public
 
 # Largest log2 of the whole modulus, special moduli included, by security level and log2 degree.
@@ -21,6 +27,9 @@ _LIMITS = {
 
 # The default security in bits.
 _DEFAULT = 128
+
+# Whether warnings of `admit` are left to a caller.
+_QUIET: ContextVar[bool] = ContextVar("_QUIET", default=False)
 
 
 @public("cloakwork.fhe")
@@ -93,3 +102,67 @@ def asked_security(security: int | None, insecure: bool) -> int | None:
     if security != _DEFAULT:
         raise ParamError("insecure", True, f"no security={security} with it: it skips the check")
     return None
+
+
+class Moduli(Protocol):
+    """Whatever has a ring and its moduli: `fhe.Parameters`."""
+
+    @property
+    def degree(self) -> int:
+        """N, of the ring."""
+
+    @property
+    def moduli(self) -> tuple[int, ...]:
+        """The chain."""
+
+    @property
+    def special(self) -> tuple[int, ...]:
+        """The auxiliary primes of key switching."""
+
+
+def admit(parameters: Moduli, place: str, *, insecure: bool = False) -> None:
+    """Let parameters pass that have 128 bits of security: the one door for all of them.
+
+    Contexts, files, pickles, descriptions, models and other libraries' files pass it.  `insecure`
+    lets others pass, too, each time with an InsecureWarning.
+
+    place   where the parameters are from, for words
+
+    Raises LoadError for other parameters.
+    """
+    everything = parameters.moduli + parameters.special
+    if is_secure(parameters.degree, everything):
+        return
+    got = f"{log2(prod(everything)):.0f} bits of modulus"
+    if not insecure:
+        expected = (
+            f"128 bits of security at degree {parameters.degree}; insecure=True, --insecure in "
+            "commands, accepts them"
+        )
+        raise LoadError(f"{place}: parameters: expected {expected}, got {got}")
+    if not _QUIET.get():
+        warn(
+            f"{place}: parameters below 128 bits of security (degree {parameters.degree}, {got}): "
+            "for tests and toys alone",
+            InsecureWarning,
+            stacklevel=_level_outside(),
+        )
+
+
+@contextmanager
+def admitted_later() -> Iterator[None]:
+    """Leave warnings to the caller, who admits the parameters of the result alone."""
+    token = _QUIET.set(True)
+    try:
+        yield
+    finally:
+        _QUIET.reset(token)
+
+
+def _level_outside() -> int:
+    """The stack level, for `warn` in the caller, of the first frame outside of this package."""
+    frame, level = sys._getframe(1), 1
+    package = __name__.partition(".")[0]
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        frame, level = frame.f_back, level + 1
+    return level

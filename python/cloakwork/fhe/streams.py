@@ -1,8 +1,8 @@
 """Keys and ciphertexts as bytes and in pickles, in the format of their files.
 
 This module never unpickles.  Unpickling runs the functions that the pickle names: pickles of keys
-and ciphertexts name `Stored._unpickled` alone, which reads the bytes of a file and warns of
-parameters below 128 bits.
+and ciphertexts name `Stored._unpickled` alone, which reads the bytes of a file, and accepts
+parameters below 128 bits with an InsecureWarning.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
 
 from cloakwork.errors import LoadError
-from cloakwork.fhe.parameters import warn_of_toys
 
 if TYPE_CHECKING:
     from cloakwork.fhe.context import Context
     from cloakwork.fhe.files.container import PathLike
+    from cloakwork.fhe.parameters import Parameters
 
 _Kind = TypeVar("_Kind")
 
@@ -46,10 +46,8 @@ class Stored(ABC):
 
     @classmethod
     def _unpickled(cls, data: bytes) -> Self:
-        """Called by pickles: without `insecure`, it warns of toy parameters instead."""
-        found = cls.from_bytes(data, insecure=True)
-        warn_of_toys(found.context.parameters, "what this pickle holds")
-        return found
+        """Called by pickles, which cannot be given `insecure`: it is assumed."""
+        return made_of(cls, data, True, "a pickle")
 
 
 class _Named(BytesIO):
@@ -64,12 +62,26 @@ def made_of(kind: type[_Kind], data: bytes, insecure: bool, place: str = "the by
     """The object in the bytes of a file; LoadError names their `place`, or another class."""
     from cloakwork.fhe.files.storage import load_any
 
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise LoadError(f"expected bytes, got {type(data).__name__}")
-    found = load_any(_Named(data, place), insecure=insecure)
+    found = load_any(_named(data, place), insecure=insecure)
     if not isinstance(found, kind):
         raise LoadError(f"expected {kind.__name__}, got {type(found).__name__}")
     return found
+
+
+def of_known(data: bytes, known: Parameters, place: str) -> Any:
+    """The object in the bytes of a file for a caller who uses these parameters already.
+
+    Errors as of `fhe.load`, whose `insecure` they do not need; KeyMismatchError for others.
+    """
+    from cloakwork.fhe.files.storage import load_known
+
+    return load_known(_named(data, place), known)
+
+
+def _named(data: bytes, place: str) -> _Named:
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise LoadError(f"expected bytes, got {type(data).__name__}")
+    return _Named(data, place)
 
 
 def from_bytes(data: bytes, *, insecure: bool = False, place: str = "the bytes") -> Any:

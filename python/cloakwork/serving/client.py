@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from hashlib import blake2b
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,9 @@ from cloakwork.fhe.files import container
 from cloakwork.fhe.files.sets import KIND, CiphertextSet
 from cloakwork.fhe.files.storage import from_description
 from cloakwork.fhe.keys.evaluation import CONJUGATION
-from cloakwork.fhe.streams import from_bytes
+from cloakwork.fhe.keys.flooding import Disclosed, check_queries
+from cloakwork.fhe.security import admit
+from cloakwork.fhe.streams import of_known
 from cloakwork.lazy import public
 
 if TYPE_CHECKING:
@@ -48,18 +50,23 @@ class ProgramClient:
     are refused.
     """
 
-    def __init__(self, described: Mapping[str, Any], place: str = "description") -> None:
+    def __init__(
+        self, described: Mapping[str, Any], place: str = "description", *, insecure: bool = False
+    ) -> None:
         """Take the description of a model: `ServedProgram.describe`, or a server's answer.
 
-        Raises LoadError where it is not one; `place` names it.
+        insecure   accept, with an InsecureWarning, parameters with less than 128 bits of security
+
+        Raises LoadError where it is not one, and, without `insecure`, for what it accepts; `place`
+        names it.
         """
-        if described.keys() != _MEMBERS:
-            got = ", ".join(sorted(described.keys() ^ _MEMBERS))
-            raise LoadError(f"{place}: expected a model's description, differs in {got}")
+        _check_members(described, place)
         self._described = dict(described)
         self.name, self.fingerprint = str(described["name"]), str(described["fingerprint"])
         self._inputs = _examples(described["inputs"], place)
         self._outputs = _examples(described["outputs"], place)
+        for own in {one.context.parameters for one in self._inputs.values()}:
+            admit(own, place, insecure=insecure)
         needs = described["keys"]
         if not isinstance(needs, list) or not all(isinstance(need, str) for need in needs):
             raise LoadError(f"{place}: keys: expected a list of names")
@@ -89,9 +96,7 @@ class ProgramClient:
     @property
     def result_bytes(self) -> int:
         """The longest file of results: no answer of a server needs to be longer."""
-        told = len(json.dumps(self._described["outputs"]))
-        size = sum(prod(one.data.shape) * _WORD_BYTES for one in self._outputs.values())
-        return size + len(self._outputs) * _MOST_HEAD + 2 * told
+        return _most_bytes(self._described["outputs"], self._outputs)
 
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
@@ -145,13 +150,17 @@ class ProgramClient:
         samples: int | None = None,
         *,
         place: str = "the results",
+        **disclosed: Unpack[Disclosed],
     ) -> dict[str, NDArray[Any]]:
         """The values of the results in a file that a run wrote, by name.
 
-        Shape    of the values that each ciphertext holds; float64, int64 under BGV, and complex128
-                 where values may be complex
-        samples  of a model that takes many: how many were encrypted
-        place    where the file is from, for errors
+        Shape      of the values that each ciphertext holds; float64, int64 under BGV, and
+                   complex128 where values may be complex
+        samples    of a model that takes many: how many were encrypted
+        place      where the file is from, for errors
+        disclosed  queries, security and noise_bits: for results that others may see, as of
+                   `Keys.decrypt`.  The noise that a description or a file states is not believed:
+                   CKKS results need `noise_bits`
 
         Raises LoadError for another file, ParamError and others for results that are not those of
         the program, NoiseError for values that may be wrong.
@@ -159,12 +168,14 @@ class ProgramClient:
         if samples is not None:
             allowed = "none: this model takes one input at a time, or a batch of ciphertexts"
             raise ParamError("samples", samples, allowed)
-        return {name: _decrypted(keys, one) for name, one in self.opened(file, place).items()}
+        found = self.opened(file, place)
+        check_queries(found.values(), disclosed)
+        return {name: _decrypted(keys, one, disclosed) for name, one in found.items()}
 
     def opened(self, file: bytes, place: str = "the results") -> dict[str, Ciphertext]:
         """The ciphertexts in a file of results, by name; errors as of `decrypt`."""
         container.expect(file, place, "ciphertext", KIND)
-        held = from_bytes(file, insecure=not self.context.parameters.is_secure, place=place)
+        held = of_known(file, self.context.parameters, place)
         if isinstance(held, Ciphertext):
             held = {next(iter(self._outputs)): held}
         if not isinstance(held, Mapping) or held.keys() != self._outputs.keys():
@@ -175,10 +186,13 @@ class ProgramClient:
         return dict(held)
 
 
-def client_of(described: Mapping[str, Any] | bytes | str, place: str) -> ProgramClient:
+def client_of(
+    described: Mapping[str, Any] | bytes | str, place: str, *, insecure: bool = False
+) -> ProgramClient:
     """The client's half of a recorded program, or of a compiled model, by its description.
 
     described   `ServedProgram.describe`, or `to_json`; LoadError names the `place` of another
+    insecure    accept, with an InsecureWarning, parameters with less than 128 bits of security
     """
     if isinstance(described, bytes | str):
         try:
@@ -189,10 +203,28 @@ def client_of(described: Mapping[str, Any] | bytes | str, place: str) -> Program
     if not isinstance(described, Mapping):
         raise LoadError(f"{place}: expected an object, got a {type(described).__name__}")
     if described.get("model") is None:
-        return ProgramClient(described, place)
+        return ProgramClient(described, place, insecure=insecure)
     from cloakwork.serving.model_client import ModelClient
 
-    return ModelClient(described, place)
+    return ModelClient(described, place, insecure=insecure)
+
+
+def longest_result(described: Mapping[str, Any], place: str) -> int:
+    """The longest file of results of a described model, whatever its security."""
+    _check_members(described, place)
+    return _most_bytes(described["outputs"], _examples(described["outputs"], place))
+
+
+def _check_members(described: Mapping[str, Any], place: str) -> None:
+    if described.keys() != _MEMBERS:
+        got = ", ".join(sorted(described.keys() ^ _MEMBERS))
+        raise LoadError(f"{place}: expected a model's description, differs in {got}")
+
+
+def _most_bytes(described: Any, outputs: Mapping[str, Ciphertext]) -> int:
+    told = len(json.dumps(described))
+    size = sum(prod(one.data.shape) * _WORD_BYTES for one in outputs.values())
+    return size + len(outputs) * _MOST_HEAD + 2 * told
 
 
 def _whole(described: Any, place: str) -> Any:
@@ -254,8 +286,8 @@ def _check_form(name: str, result: Ciphertext, example: Ciphertext) -> None:
             raise LoadError(f"{name}: {what}: expected {wanted}, got {got}")
 
 
-def _decrypted(keys: Keys, result: Ciphertext) -> NDArray[Any]:
-    values = result.packing.held(keys.decrypt(result))
+def _decrypted(keys: Keys, result: Ciphertext, disclosed: Disclosed) -> NDArray[Any]:
+    values = result.packing.held(keys.decrypt(result, **disclosed))
     if isinstance(result, IntegerCiphertext):
         return values
     real = not np.any(cast("CkksCiphertext", result).bound.imaginary)

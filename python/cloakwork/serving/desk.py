@@ -14,6 +14,7 @@ from fastapi.responses import JSONResponse
 from starlette.requests import ClientDisconnect
 
 from cloakwork.errors import LoadError, ParamError, ServingError
+from cloakwork.fhe.security import admit
 from cloakwork.serving import bodies, names, refusals
 from cloakwork.serving.engine import Engine
 from cloakwork.serving.keystore import KeyStore, Upload
@@ -202,9 +203,11 @@ def _check_models(models: Sequence[Servable], limits: Limits) -> None:
     if not models or len(set(found)) < len(found):
         raise ParamError("models", found, "one or more, each with a name of its own")
     for model in models:
-        if not (limits.insecure or model.parameters.is_secure):
-            allowed = "128 bits of security; --insecure serves it, for tests"
-            raise ParamError("parameters", f"those of {model.name}", allowed)
+        try:
+            admit(model.parameters, f"model {model.name}", insecure=limits.insecure)
+        except LoadError as error:
+            allowed = "128 bits of security; insecure=True, --insecure, serves it, for tests"
+            raise ParamError("parameters", f"those of {model.name}", allowed) from error
 
 
 def _memory_for_keys(models: Sequence[Servable], limits: Limits) -> int:

@@ -33,7 +33,8 @@ class Limits:
     abandon_seconds   a run without any client that asks for it for so long is cancelled
     result_seconds    how long results are kept for repeated requests
     results_bytes     all kept results; the oldest go first
-    insecure          accept parameters below 128 bits of security: for tests
+    insecure          accept, with an InsecureWarning, parameters below 128 bits of security: for
+                      tests
 
     Raises ParamError for a limit that is not positive.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from cloakwork.compiler.description import Description
 from cloakwork.errors import ParamError
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.files.sets import CiphertextSet
+from cloakwork.fhe.keys.flooding import Disclosed
 from cloakwork.lazy import public
 from cloakwork.programs.notes import Member
 from cloakwork.serving.client import ProgramClient, Values
@@ -25,9 +26,11 @@ if TYPE_CHECKING:
 class ModelClient(ProgramClient):
     """Encodes and decodes as `fhe.compile` decided, and computes the last steps of the model."""
 
-    def __init__(self, described: Mapping[str, Any], place: str = "description") -> None:
-        """Take the description of a compiled model; LoadError where it is not one."""
-        super().__init__(described, place)
+    def __init__(
+        self, described: Mapping[str, Any], place: str = "description", *, insecure: bool = False
+    ) -> None:
+        """Take the description of a compiled model; errors as of `ProgramClient`."""
+        super().__init__(described, place, insecure=insecure)
         self._model = Description.read(Member(f"{place}: model", described["model"]))
 
     def _client(self) -> Client:
@@ -73,11 +76,16 @@ class ModelClient(ProgramClient):
         samples: int | None = None,
         *,
         place: str = "the results",
+        **disclosed: Unpack[Disclosed],
     ) -> dict[str, NDArray[Any]]:
-        """The model's results [samples, ...], by name; OutsideWarning beyond their known range."""
+        """The model's results [samples, ...], by name; OutsideWarning beyond their known range.
+
+        disclosed   as of `ProgramClient.decrypt`
+        """
         if samples is not None and not 1 <= samples <= self.capacity:
             raise ParamError("samples", samples, f"1 to {self.capacity}")
-        found = self._client().use(keys).decrypt(self.opened(file, place), samples)
+        held = self.opened(file, place)
+        found = self._client().use(keys).decrypt(held, samples, **disclosed)
         return found if isinstance(found, dict) else {self._name(): found}
 
     def _name(self) -> str:

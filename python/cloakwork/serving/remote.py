@@ -246,11 +246,10 @@ class Remote:
 
     def _longest(self, model: str) -> int:
         """The longest result of a model, by its description."""
-        from cloakwork.serving.client import client_of
+        from cloakwork.serving.client import longest_result
 
         if model not in self._result_bytes:
-            described = client_of(self.model(model), "the server")
-            self._result_bytes[model] = described.result_bytes
+            self._result_bytes[model] = longest_result(self.model(model), "the server")
         return self._result_bytes[model]
 
     def _has_uploaded_again(self, keys: str, error: ServingError) -> bool:

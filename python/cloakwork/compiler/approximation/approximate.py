@@ -15,7 +15,6 @@ from cloakwork.compiler.approximation.domains import (
     bits_of_jump,
     domain_of,
     possible_ranges,
-    widened,
 )
 from cloakwork.compiler.approximation.emitting import emitted
 from cloakwork.compiler.approximation.options import ApproximationOptions
@@ -29,6 +28,7 @@ from cloakwork.compiler.approximation.recipes import JUMPS, Wanted, ladder, prec
 from cloakwork.compiler.approximation.report import ApproximationRow, table
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Function
+from cloakwork.compiler.reach import Range, widened
 from cloakwork.errors import ModelError, ParamError
 
 __all__ = ["Approximation", "approximate"]
@@ -86,15 +86,18 @@ def approximate(
     graph: Graph,
     sample: Mapping[str, ArrayLike] | ArrayLike,
     options: ApproximationOptions | None = None,
+    inputs: Mapping[str, Range] | None = None,
 ) -> Approximation:
     """Replace the functions of a graph by polynomials, the cheapest that suffice on a sample.
 
     sample   inputs [rows, *shape] by name, or the only input: like those that the model will get
+    inputs   the ranges of all inputs that it will get, float64 [size] each; by default those of the
+             sample with the margin
 
     Raises ModelError for a sample that does not fit, for functions that are not defined on it, and
     where no choice is as precise as wanted.
     """
-    return _Approximating(graph, sample, options or ApproximationOptions()).result()
+    return _Approximating(graph, sample, options or ApproximationOptions(), inputs).result()
 
 
 class _Approximating:
@@ -103,12 +106,16 @@ class _Approximating:
         graph: Graph,
         sample: Mapping[str, ArrayLike] | ArrayLike,
         options: ApproximationOptions,
+        inputs: Mapping[str, Range] | None,
     ) -> None:
         self.graph, self.options = graph, options
         self.sample = graph.check_inputs(sample)
         self.count = len(next(iter(self.sample.values())))
         self.functions = [node for node in graph.nodes if isinstance(node, Function)]
         self.ranges = graph.trace_ranges(self._shaped(self.sample))
+        self.inputs = inputs or {
+            node.output: widened(*self.ranges[node.output], options.margin) for node in graph.inputs
+        }
         self.exact = self._outputs(graph)
         self.largest = {
             name: max(float(np.abs(values).max()), _LEAST_OUTPUT)
@@ -167,11 +174,7 @@ class _Approximating:
 
     def _wanted(self, arguments: Mapping[str, Floats]) -> dict[str, tuple[Domain, Wanted]]:
         """The domain of each function, and the function of the scaled argument."""
-        inputs = {
-            node.output: widened(*self.ranges[node.output], self.options.margin)
-            for node in self.graph.inputs
-        }
-        possible, found = possible_ranges(self.graph, inputs), {}
+        possible, found = possible_ranges(self.graph, self.inputs), {}
         changed: set[str] = set()
         for node in self.graph.nodes:
             if changed.intersection(node.inputs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, inf, log2
+from math import ceil, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,24 +12,16 @@ from numpy.typing import NDArray
 from cloakwork.compiler.approximation.recipes import JUMPS
 from cloakwork.compiler.functions import FUNCTIONS
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.nodes import Affine, Function, Input, Node, Product
+from cloakwork.compiler.nodes import Function, Input
+from cloakwork.compiler.reach import Range, possible, widened
 from cloakwork.errors import ModelError
 
-__all__ = ["Domain", "bits_of_jump", "domain_of", "possible_ranges", "widened"]
+__all__ = ["Domain", "bits_of_jump", "domain_of", "possible_ranges"]
 
 Floats = NDArray[np.float64]
-Range = tuple[Floats, Floats]
 
-# Functions that never fall.
-_RISING = {
-    "erf", "exp", "leaky_relu", "log", "relu", "sigmoid", "sign", "softplus", "softsign", "sqrt",
-    "step", "tanh",
-}  # fmt: skip
 # Functions with f(b x) = b f(x) for b > 0; those with jumps have f(b x) = f(x).
 _HOMOGENEOUS = {"abs", "leaky_relu", "relu"}
-_SIZES, _WAVES = {"abs"}, {"cos", "sin"}
-# Functions that fall where arguments are above 0.
-_FALLING = {"reciprocal", "rsqrt"}
 # Elements of one node get scales of their own where their ranges differ by more than this factor.
 _ALIKE = 8.0
 # A domain around 0 becomes symmetric if its shorter side has at least this share of the longer.
@@ -41,8 +33,10 @@ _LEAST_SCALE, _LEAST_CHANGED_SCALE = 1e-6, 0.25
 _LEAST_LENGTH = 2.0**-10
 # Functions that are not finite at 0.
 _SINGULAR = {"log", "reciprocal", "rsqrt"}
-# Values that stand for infinity in sums, and those above which a sum is unknown.
-_LARGE, _UNKNOWN = 1e200, 1e150
+# Functions that are finite at 0, and not defined below.
+_ROOTS = {"sqrt"}
+# A domain covers all possible arguments where that makes it longer by no more than this factor.
+_WHOLE = 1.25
 
 
 @dataclass(frozen=True)
@@ -62,19 +56,8 @@ def possible_ranges(graph: Graph, inputs: Mapping[str, Range]) -> dict[str, Rang
     found = dict(inputs)
     for node in graph.nodes:
         if not isinstance(node, Input):
-            with np.errstate(all="ignore"):
-                low, high = _possible(node, found)
-            found[node.output] = (
-                np.where(np.isnan(low), -inf, low),
-                np.where(np.isnan(high), inf, high),
-            )
+            found[node.output] = possible(node, found)
     return found
-
-
-def widened(low: Floats, high: Floats, margin: float) -> Range:
-    """A range with a share of its width added on each side."""
-    more = margin * (high - low)
-    return low - more, high + more
 
 
 def domain_of(
@@ -92,18 +75,43 @@ def domain_of(
     # Rounding of interval arithmetic must not exclude a value of the sample.
     low = np.minimum(np.maximum(low, possible[0]), sample[0])
     high = np.maximum(np.minimum(high, possible[1]), sample[1])
-    sizes = np.maximum(-low, high)
     if node.kind in JUMPS:
-        scales = np.where(sizes > 0, sizes, 1.0)
-        return Domain(-1.0, 1.0, scales)
+        sizes = np.maximum(-low, high)
+        return Domain(-1.0, 1.0, np.where(sizes > 0, sizes, 1.0))
+    low, high = _whole(low, high, *possible)
     if node.kind in _SINGULAR:
         low, high = _beside_zero(node, sample, (low, high), margin)
+    if node.kind in _ROOTS:
+        low = np.maximum(low, np.maximum(sample[0], 0.0) / (1 + 2 * margin))
+    _check_finite(node, low, high)
+    sizes = np.maximum(-low, high)
     apart = len(node.shape) == 1
     if apart and node.kind in _HOMOGENEOUS and sizes.max() > _ALIKE * sizes.min():
         least = _LEAST_CHANGED_SCALE if changed else _LEAST_SCALE
         scales = np.maximum(sizes, least * sizes.max())
         return Domain(*_shaped((low / scales).min(), (high / scales).max()), scales)
     return Domain(*_shaped(low.min(), high.max()))
+
+
+def _whole(low: Floats, high: Floats, least: Floats, most: Floats) -> Range:
+    """All that is possible, where that is not much more."""
+    first, last = min(float(least.min()), float(low.min())), max(most.max(), float(high.max()))
+    if last - first <= _WHOLE * float(high.max() - low.min()):
+        return np.minimum(low, least), np.maximum(high, most)
+    return low, high
+
+
+def _check_finite(node: Function, low: Floats, high: Floats) -> None:
+    """ModelError where the function has no finite value at an end of its domain."""
+    ends = np.array([low.min(), high.max()])
+    with np.errstate(all="ignore"):
+        found = FUNCTIONS[node.kind].define(ends, **node.parameters)
+    if not np.isfinite(found).all():
+        raise ModelError(
+            f"{node.place}: {node.kind} of values from {ends[0]:.6g} to {ends[1]:.6g}, those of "
+            "the sample with the margin, is not finite everywhere: take a smaller margin, or a "
+            "sample of smaller values"
+        )
 
 
 def bits_of_jump(domain: Domain, values: Floats) -> int:
@@ -138,49 +146,3 @@ def _shaped(low: float, high: float) -> tuple[float, float]:
         more = least if least > 0 else 1.0
         return (low, high + more) if low >= 0 else (low - more, high)
     return low, high
-
-
-def _possible(node: Node, read: Mapping[str, Range]) -> Range:
-    if isinstance(node, Affine):
-        return _affine(node, read)
-    if isinstance(node, Product):
-        (a, b), (c, d) = read[node.a], read[node.b]
-        corners = [np.where((p == 0) | (q == 0), 0.0, p * q) for p in (a, b) for q in (c, d)]
-        low, high = np.minimum.reduce(corners), np.maximum.reduce(corners)
-        if node.a == node.b:
-            low = np.where((a <= 0) & (b >= 0), 0.0, np.minimum(a * a, b * b))
-        return low, high
-    if isinstance(node, Function):
-        return _function(node, *read[node.input])
-    raise ModelError(f"{node.output!r}: expected a model before approximation, found {node!r}")
-
-
-def _affine(node: Affine, read: Mapping[str, Range]) -> Range:
-    low, high = node.bias.copy(), node.bias.copy()
-    for name, matrix in node.terms:
-        up, down = matrix.maximum(0).tocsr(), matrix.minimum(0).tocsr()
-        # Infinities become large numbers, since 0 times infinity is none.
-        least, most = (np.clip(edge, -_LARGE, _LARGE) for edge in read[name])
-        low += up @ least + down @ most
-        high += up @ most + down @ least
-    return np.where(low < -_UNKNOWN, -inf, low), np.where(high > _UNKNOWN, inf, high)
-
-
-def _function(node: Function, low: Floats, high: Floats) -> Range:
-    def values(x: Floats) -> Floats:
-        return np.asarray(FUNCTIONS[node.kind].define(x, **node.parameters))
-
-    if node.kind in _RISING and not (node.kind == "leaky_relu" and node.parameters["slope"] < 0):
-        start, stop = FUNCTIONS[node.kind].domain
-        return values(np.maximum(low, start)), values(np.minimum(high, stop))
-    if node.kind in _SIZES:
-        least = np.where((low <= 0) & (high >= 0), 0.0, np.minimum(np.abs(low), np.abs(high)))
-        return least, np.maximum(np.abs(low), np.abs(high))
-    if node.kind in _FALLING and bool((low > 0).all()):
-        return values(high), values(low)
-    if node.kind in _WAVES:
-        return np.full_like(low, -1.0), np.ones_like(high)
-    # GELU, SiLU and Mish have their least values -0.17, -0.279 and -0.309, and stay below x.
-    is_gated = node.kind in ("gelu", "gelu_tanh", "silu", "mish")
-    floor = -0.31 if is_gated else 0.0 if node.kind == "rsqrt" else -inf
-    return np.full_like(low, floor), np.maximum(high, 0.0) if is_gated else np.full_like(high, inf)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.compiler.functions import FUNCTIONS
+from cloakwork.errors import ParamError
 from cloakwork.fhe.approximation.comparison import gates, sign
 from cloakwork.fhe.approximation.composition import Composition
 from cloakwork.fhe.approximation.errors import largest_error
@@ -113,6 +114,9 @@ def ladder(wanted: Wanted) -> tuple[Recipe, ...]:
         most = min(max(wanted.bits, 1), _BITS)
         return tuple(_signs(wanted, range(max(most - _FEWER_BITS, 1), most + 1)))
     found = [*_polynomials(wanted)]
+    if not found:
+        allowed = "a narrower domain: its values are not finite, or too large for binary64"
+        raise ParamError("domain", f"[{wanted.low:.6g}, {wanted.high:.6g}]", allowed)
     if found[-1].error > _EXACT * _scale(wanted):
         found += _extensions(wanted)
     return tuple(found)

@@ -73,13 +73,23 @@ class Emitter:
                 level = self.refreshes.placing.levels[place]
                 values[name] = self._value(step, _lowered(step, values, level), given)
             else:
-                values[name] = self._value(step, values, given)
+                low = self._low(step, values, next(iter(given.values())).level)
+                values[name] = self._value(step, low, given)
             if name in self.plan.outputs:
                 found[name] = values[name].rescale().relinearize()
             for read in set(step.node.inputs):
                 if self._last[read] is step:
                     values.pop(read, None)
         return {name: found[name] for name in self.plan.outputs}
+
+    def _low(
+        self, step: Step, values: Mapping[str, CkksCiphertext], top: int
+    ) -> Mapping[str, CkksCiphertext]:
+        """The operands, at lower levels where what reads the step leaves room for it: cheaper."""
+        level = top - self.plan.latest[step.node.output]
+        if all(values[x].level - values[x]._pending <= level + u for x, u in step.uses.items()):
+            return values
+        return _lowered(step, values, level)
 
     def _refresh(self, values: dict[str, CkksCiphertext], names: tuple[str, ...]) -> None:
         """Bootstrap values in place."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from cloakwork.compiler.lowering.affine import AffinePlan, Candidates
 from cloakwork.compiler.nodes import Affine, Evaluate, Function, Input, Node, Product
 from cloakwork.compiler.report import NodeCost
 from cloakwork.errors import ModelError
+from cloakwork.once import once
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +90,16 @@ class GraphPlan:
         """Levels that the chain needs."""
         return max(step.depth for step in self.steps)
 
+    @once
+    def latest(self) -> dict[str, int]:
+        """The levels that may be used up at each value, by its name, so that the rest fits."""
+        pairs = [(step.node.output, step.uses) for step in self.steps]
+        return latest_of(pairs, self.outputs, self.depth)
+
+    def used(self, step: Step) -> int:
+        """The levels used up where a step is computed, with operands as low as the rest allows."""
+        return step.used + self.latest[step.node.output] - step.depth
+
     @property
     def rotations(self) -> list[int]:
         """The steps that need keys, each between -slots / 2 and slots / 2."""
@@ -129,15 +140,33 @@ class GraphPlan:
                 step.node.output,
                 type(step.node).__name__,
                 str(step.node.source),
-                step.used,
+                self.used(step),
                 0 if plan is None else sum(term.diagonals for term in plan.terms),
                 0 if plan is None else len(plan.rotations),
-                costs.seconds(step.work, ring(step.used)),
+                costs.seconds(step.work, ring(self.used(step))),
             )
 
     def constant_bytes(self, ring: Callable[[int], Ring], *, compact: bool) -> int:
         """Of the encoded weights: diagonals over all limbs, or their coefficients, and biases."""
-        return sum(step.constant_bytes(ring(step.used), compact=compact) for step in self.steps)
+        return sum(
+            step.constant_bytes(ring(self.used(step)), compact=compact) for step in self.steps
+        )
+
+
+def latest_of(
+    steps: Sequence[tuple[str, Mapping[str, int]]], outputs: Sequence[str], depth: int
+) -> dict[str, int]:
+    """The most levels that may be used up at each value of steps in order.
+
+    steps   names of values, each with the levels between its operands and it
+    depth   levels that outputs have used up
+    """
+    found = dict.fromkeys(outputs, depth)
+    for name, uses in reversed(steps):
+        own = found.setdefault(name, depth)
+        for operand, used in uses.items():
+            found[operand] = min(found.get(operand, depth), own - used)
+    return found
 
 
 class Planner:

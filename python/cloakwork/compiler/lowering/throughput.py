@@ -11,10 +11,12 @@ from cloakwork.compiler.costs import Costs, Ring, Work
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.lowering.affine import scalar_factor
 from cloakwork.compiler.lowering.emission import UNBOUNDED, Ranges
+from cloakwork.compiler.lowering.planning import latest_of
 from cloakwork.compiler.nodes import Affine, Evaluate, Function, Input, Node, Product
 from cloakwork.compiler.report import NodeCost
 from cloakwork.errors import ModelError
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
+from cloakwork.once import once
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,12 @@ class BatchPlan:
             before = max((found[name] for name in node.inputs), default=0)
             found[node.output] = before + levels_of(node)
         return found
+
+    @once
+    def latest(self) -> dict[str, int]:
+        """The levels that may be used up at each value, by its name, so that the rest fits."""
+        pairs = [(n.output, dict.fromkeys(n.inputs, levels_of(n))) for n in self.graph.nodes]
+        return latest_of(pairs, self.graph.outputs, self.depth)
 
     @property
     def depth(self) -> int:
@@ -60,9 +68,8 @@ class BatchPlan:
 
     def costs(self, costs: Costs, ring: Callable[[int], Ring]) -> Iterator[NodeCost]:
         """The estimated cost of each node, given the ring after so many levels."""
-        depths = self.depths
         for node in self.graph.nodes:
-            used = depths[node.output] - levels_of(node)
+            used = self.latest[node.output] - levels_of(node)
             if isinstance(node, Evaluate):
                 used += node.polynomial.depth // 2
             seconds = costs.seconds(self.work(node), ring(used))
@@ -71,10 +78,9 @@ class BatchPlan:
 
     def constant_bytes(self, ring: Callable[[int], Ring], *, compact: bool) -> int:
         """Of the encoded weights: a residue for each limb."""
-        depths = self.depths
         affine = (node for node in self.graph.nodes if isinstance(node, Affine))
         return sum(
-            8 * ring(depths[node.output] - 1).limbs * matrix.shape[0] * matrix.shape[1]
+            8 * ring(self.latest[node.output] - 1).limbs * matrix.shape[0] * matrix.shape[1]
             for node in affine
             for _, matrix in node.terms
         )
@@ -96,17 +102,31 @@ class BatchEmitter:
 
     def __init__(self, plan: BatchPlan, context: CkksContext, ranges: Ranges) -> None:
         self.graph, self.context, self.ranges = plan.graph, context, ranges
+        self.latest = plan.latest
 
     def __call__(self, given: Mapping[str, CkksCiphertext]) -> dict[str, CkksCiphertext]:
         """The outputs, rescaled."""
         values: dict[str, CkksCiphertext] = {}
         last = {name: node for node in self.graph.nodes for name in node.inputs}
         for node in self.graph.nodes:
-            values[node.output] = self._bounded(self._value(node, values, given), node.output)
+            low = self._low(node, values, next(iter(given.values())).level)
+            values[node.output] = self._bounded(self._value(node, low, given), node.output)
             for name in set(node.inputs) - set(self.graph.outputs):
                 if last[name] is node:
                     del values[name]
         return {name: values[name].rescale().relinearize() for name in self.graph.outputs}
+
+    def _low(
+        self, node: Node, values: dict[str, CkksCiphertext], top: int
+    ) -> dict[str, CkksCiphertext]:
+        """The operands of a node, at lower levels where what reads it leaves room: cheaper."""
+        level, found = top - self.latest[node.output] + levels_of(node), {}
+        for name in node.inputs:
+            own = values[name]
+            if own.level - own._pending > level:
+                own = own._settled().lower(level)
+            found[name] = own
+        return found
 
     def _value(
         self, node: Node, values: dict[str, CkksCiphertext], given: Mapping[str, CkksCiphertext]

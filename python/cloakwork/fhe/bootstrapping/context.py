@@ -13,7 +13,7 @@ from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.estimates.bounds import Stated
 from cloakwork.fhe.parameters import Parameters, check_degree
 from cloakwork.fhe.schemes import context_of
-from cloakwork.fhe.security import asked_security, modulus_log2_limit
+from cloakwork.fhe.security import admit, asked_security, modulus_log2_limit
 
 # Primes below 2^50 are the fastest; those of the sine are of this size for its precision.
 _SIZE = 50
@@ -76,6 +76,7 @@ def bootstrapping_context(  # noqa: PLR0913 (a scheme has what it has)
         special=special,
         security=asked_security(security, insecure),
     )
+    admit(parameters, "fhe.bootstrapping_context", insecure=insecure)
     return context_of(parameters, bound=bound)  # type: ignore[return-value]  # the scheme is CKKS
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from math import inf, log2, prod
+from math import inf, log2
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from cloakwork._core import Tensor
 from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
-from cloakwork.errors import CloakworkError, LoadError
+from cloakwork.errors import CloakworkError, KeyMismatchError, LoadError
 from cloakwork.fhe.bfv import BfvCiphertext, BfvContext
 from cloakwork.fhe.bgv import BgvCiphertext
 from cloakwork.fhe.bgv.integer_context import IntegerContext
@@ -43,7 +43,7 @@ from cloakwork.fhe.rns.layout import part
 from cloakwork.fhe.rns.samplers import SEED_BYTES, wiped
 from cloakwork.fhe.rns.tables import Tables, frozen
 from cloakwork.fhe.schemes import context_of
-from cloakwork.fhe.security import InsecureWarning
+from cloakwork.fhe.security import InsecureWarning, admit
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
@@ -119,8 +119,9 @@ def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
     # One ciphertext, however long the batch.
     zero = broadcast_to(zeros((), dtype="i64"), (parts, level + 1, degree))
     contents.tensors["data"] = np.asarray(zero)
-    # The caller who gives ciphertexts to a program has already accepted their security.
-    made: Ciphertext = _made(contents, ciphertext_of, insecure=True)
+    # A description computes nothing.  Whoever makes keys for it, or serves it, admits it; those who
+    # give ciphertexts to a program have admitted theirs.
+    made: Ciphertext = _made(contents, ciphertext_of, lambda _: None)
     if isinstance(made, CkksCiphertext):
         made = replace(made, bound=replace(made.bound, given=False))
     if batch is not None and not (type(batch) is int and 0 < batch < _MOST_BATCH):
@@ -192,7 +193,7 @@ def load_any(
 
     expect     the kind that it must be: "ciphertext", "ciphertexts", "public key",
                "evaluation keys" or "secret key"
-    insecure   accept parameters with less than 128 bits of security, and, with an InsecureWarning,
+    insecure   accept, with an InsecureWarning, parameters with less than 128 bits of security, and
                a secret's file that other users can read
 
     Keys from a file have no evaluation keys until `add` makes some.
@@ -201,6 +202,20 @@ def load_any(
     invalid secret, or a secret that does not match its public key; and, without `insecure`, for
     what it accepts.
     """
+    return _loaded(path, expect, insecure, None)
+
+
+def load_known(path: PathLike | BinaryIO, known: Parameters, *, expect: str | None = None) -> Any:
+    """The object in a file, as `load_any`, for a caller who uses these parameters already.
+
+    They passed before.  Raises KeyMismatchError for an object of others.
+    """
+    return _loaded(path, expect, False, known)
+
+
+def _loaded(
+    path: PathLike | BinaryIO, expect: str | None, insecure: bool, known: Parameters | None
+) -> Any:
     from cloakwork.fhe.files import sets
 
     contents = load(path)
@@ -215,13 +230,27 @@ def load_any(
         raise contents.wrong("kind", expect or " or ".join(readers), repr(contents.kind))
     if contents.kind == "secret key":
         _check_owner_alone(contents, insecure)
-    return _made(contents, readers[contents.kind], insecure)
+
+    def admitted(found: Parameters) -> None:
+        if known is None:
+            admit(found, str(contents.path), insecure=insecure)
+        elif found != known:
+            hint = "operands must come from one set of parameters"
+            got = found.fingerprint
+            raise KeyMismatchError("load", "parameters", known.fingerprint, got, hint)
+
+    return _made(contents, readers[contents.kind], admitted)
 
 
-def _made(contents: Contents, reader: Callable[[Contents, Context], Any], insecure: bool) -> Any:
+def _made(
+    contents: Contents,
+    reader: Callable[[Contents, Context], Any],
+    admitted: Callable[[Parameters], None],
+) -> Any:
+    """The object of a reader; `admitted` raises LoadError for parameters that may not pass."""
     try:
-        return reader(contents, _context(contents, insecure))
-    except LoadError:
+        return reader(contents, _context(contents, admitted))
+    except (LoadError, KeyMismatchError):
         raise
     except (CloakworkError, TypeError, KeyError, ValueError, OverflowError) as error:
         raise LoadError(f"{contents.path}: {error}") from error
@@ -242,13 +271,13 @@ def _check_owner_alone(contents: Contents, insecure: bool) -> None:
 
 
 def load_ciphertext(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> Ciphertext:
-    """A ciphertext from a file, for computing with these keys, of any security.
+    """A ciphertext from a file, for computing with these keys, whatever their security.
 
     Raises LoadError as `load`, KeyMismatchError for a ciphertext of other parameters or another
     secret.
     """
-    insecure = not evaluation.context.parameters.is_secure
-    found: Ciphertext = load_any(path, expect="ciphertext", insecure=insecure)
+    known = evaluation.context.parameters
+    found: Ciphertext = load_known(path, known, expect="ciphertext")
     evaluation.context.check(found, "load")
     return found.using(evaluation)
 
@@ -262,7 +291,7 @@ def _common(context: Context, key: str) -> dict[str, Any]:
     return fields | {"levels": context.levels}
 
 
-def _context(contents: Contents, insecure: bool) -> Context:
+def _context(contents: Contents, admitted: Callable[[Parameters], None]) -> Context:
     given: dict[str, Any] = {**contents.field("parameters", dict)}
     for name in ("moduli", "special"):
         given[name] = tuple(map(int, given.get(name, ())))
@@ -280,10 +309,7 @@ def _context(contents: Contents, insecure: bool) -> Context:
     if parameters.fingerprint != contents.field("fingerprint", str):
         raise contents.wrong("fingerprint", "that of the parameters", "another")
     _check_degree(contents, parameters.degree)
-    if not (insecure or parameters.is_secure):
-        got = f"{log2(prod(parameters.moduli + parameters.special)):.0f} bits of modulus"
-        expected = f"128 bits of security at degree {parameters.degree}; insecure=True accepts them"
-        raise contents.wrong("parameters", expected, got)
+    admitted(parameters)
     if parameters.scheme == "ckks":
         bound = _context_bound(contents)
     return context_of(parameters, levels, bound)

@@ -38,6 +38,7 @@ from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns.key_switching import SwitchingKey, halves
 from cloakwork.fhe.rns.tables import Basis, frozen
 from cloakwork.fhe.schemes import context_of
+from cloakwork.fhe.security import admit, asked_security
 from cloakwork.modular.negacyclic import integers
 from cloakwork.modular.primes import is_prime
 
@@ -81,9 +82,10 @@ def load_parameters(path: PathLike, *, insecure: bool = False, levels: Levels = 
             plain_modulus=0,
             digit_limbs=min(len(special), len(chain)),
             gadget_base_log2=0,
-            security=None if insecure else 128,
+            security=asked_security(128, insecure),
             slot_order="lattigo",
         )
+        admit(parameters, str(reader.path), insecure=insecure)
         return context_of(parameters, levels)
 
 

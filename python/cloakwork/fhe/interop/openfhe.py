@@ -35,6 +35,7 @@ from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns.key_switching import SwitchingKey
 from cloakwork.fhe.rns.tables import Basis, frozen
 from cloakwork.fhe.schemes import context_of
+from cloakwork.fhe.security import admit, asked_security
 
 if TYPE_CHECKING:
     from cloakwork.fhe.keys.keys import Keys
@@ -153,9 +154,10 @@ def load_parameters(
             plain_modulus=0,
             digit_limbs=-(-len(chain) // digits) if special else 1,
             gadget_base_log2=0 if special else 13,
-            security=None if insecure else 128,
+            security=asked_security(128, insecure),
             slot_order="openfhe",
         )
+        admit(parameters, str(path), insecure=insecure)
         return context_of(parameters, levels)
 
 

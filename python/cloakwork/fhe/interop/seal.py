@@ -40,6 +40,7 @@ from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns.key_switching import SwitchingKey, halves
 from cloakwork.fhe.rns.tables import frozen
 from cloakwork.fhe.schemes import context_of
+from cloakwork.fhe.security import admit, asked_security
 
 if TYPE_CHECKING:
     from cloakwork.fhe.keys.keys import Keys
@@ -98,9 +99,10 @@ def load_parameters(
             plain_modulus=plain,
             digit_limbs=1,
             gadget_base_log2=0 if special else 13,
-            security=None if insecure else 128,
+            security=asked_security(128, insecure),
             slot_order="seal",
         )
+        admit(parameters, str(reader.path), insecure=insecure)
         return context_of(parameters, levels)
 
 

@@ -17,9 +17,10 @@ more.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import ceil, floor, log, log2, pi, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from cloakwork.fhe.ckks import CkksCiphertext
     from cloakwork.programs.program import Program
 
+# The default statistical security of disclosed decryptions, in bits.
+SECURITY = 40
 _SECURITY_MOST, _QUERIES_MOST = 128, 1 << 64
 # Disclosed values are within `precision`, except with a chance of 2^-15.
 _CHANCE_BITS = 15
@@ -87,14 +90,44 @@ class Flooding:
         )
 
 
+class Disclosed(TypedDict, total=False):
+    """The options of `Keys.decrypt` that a client of a model takes, too."""
+
+    queries: int | None
+    security: int | None
+    noise_bits: float | None
+
+
 @dataclass(frozen=True)
 class Request:
-    """The flooding options of `Keys.decrypt`."""
+    """The flooding options of `Keys.decrypt`.
+
+    slots   bool [slots]: those that are disclosed; None: all that hold values
+    """
 
     queries: int
     security: int
     program: Program | None
     noise_bits: float | None
+    slots: NDArray[np.bool_] | None = None
+
+    @classmethod
+    def made(cls, queries: int | None, slots: Any = None, **given: Any) -> Request | None:
+        """Of the options of a decryption; None without `queries`, which the others need."""
+        if queries is None:
+            if any(value is not None for value in given.values()):
+                allowed = "the number of disclosed decryptions, which the other options need"
+                raise ParamError("queries", None, allowed)
+            return None
+        bits = given.get("security")
+        bits = SECURITY if bits is None else bits
+        return cls(queries, bits, given.get("program"), given.get("noise_bits"), slots)
+
+    def held(self, x: Ciphertext) -> NDArray[np.bool_]:
+        """The disclosed slots of a ciphertext."""
+        if self.slots is not None:
+            return self.slots
+        return x.packing.lay(np.ones(x.packing.shape, dtype=bool))
 
     def __post_init__(self) -> None:
         _check_whole("queries", self.queries, _QUERIES_MOST)
@@ -116,7 +149,7 @@ class Request:
         if (x.batch or 1) > self.queries:
             raise ParamError("queries", self.queries, f"{x.batch} or more, those of this batch")
         own: CkksCiphertext = x  # type: ignore[assignment]  # CKKS alone comes here
-        held = own.packing.lay(np.ones(own.packing.shape, dtype=bool))
+        held = self.held(own)
         norm, values = self._norm(own, held), int(held.sum())
         width = log2(12 * self.queries) / 2 + self.security / 2 + _ROUNDING_LOG2
         if width + _GRID_LOG2 + log2(values) / 2 > _DEVIATION_MOST:
@@ -154,11 +187,14 @@ class Request:
         if any(found.claimed for found in held):
             allowed = "one traced with examples of your own: this one's came from a file"
             raise ParamError("program", repr(self.program), allowed)
-        names = ("level", "scale", "key", "packing")
+        # Whose secret it was traced with says nothing of the noise.
+        held = [found for found in held if found.context.parameters == x.context.parameters]
+        names = ("level", "scale", "packing")
         same = [f for f in held if all(getattr(f, name) == getattr(x, name) for name in names)]
         if not same:
             allowed = f"one with a result at level {x.level}, scale 2^{log2(x.scale):.2f}"
-            raise ParamError("program", repr(self.program), f"{allowed}, of this key and packing")
+            more = "of these parameters and this packing"
+            raise ParamError("program", repr(self.program), f"{allowed}, {more}")
         return same
 
 
@@ -176,16 +212,28 @@ def _check_whole(name: str, value: Any, most: int) -> None:
         raise ParamError(name, value, f"a whole number from 1 to 2^{most.bit_length() - 1}")
 
 
-def shown(values: NDArray[Any], x: CkksCiphertext, wanted: Flooding) -> NDArray[Any]:
-    """Decrypted slots [..., slots] with flooding noise; 0 in slots that hold no values.
+def check_queries(results: Iterable[Ciphertext], options: Mapping[str, Any]) -> None:
+    """ParamError for fewer queries than the ciphertexts of one result."""
+    queries, count = options.get("queries"), sum(one.batch or 1 for one in results)
+    if isinstance(queries, int) and 0 < queries < count:
+        allowed = f"{count} or more, the ciphertexts of this result"
+        raise ParamError("queries", queries, allowed)
+
+
+def shown(
+    values: NDArray[Any], x: CkksCiphertext, wanted: Flooding, held: NDArray[np.bool_]
+) -> NDArray[Any]:
+    """Decrypted slots [..., slots] with flooding noise; 0 in slots that are not `held`.
 
     Raises NoiseError if the noise would exceed all values.
     """
     left = wanted.precision + x.size
     if left <= 0:
-        hint = "begin with a larger scale, or take fewer queries or less security"
+        hint = (
+            "begin with a larger scale, or take fewer queries or less security; compile a model "
+            "with a smaller precision="
+        )
         raise NoiseError(f"flooding ({wanted})", left, hint)
-    held = x.packing.lay(np.ones(x.packing.shape, dtype=bool))
     grid = wanted.error - _GRID_LOG2
     parts = np.stack((values[..., held].real, values[..., held].imag))
     points = np.rint(parts * 2.0 ** (log2(x.scale) - grid)).astype(np.int64)

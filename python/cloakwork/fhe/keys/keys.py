@@ -23,7 +23,7 @@ from cloakwork.fhe.estimates.bounds import Stated
 from cloakwork.fhe.keys import secrets
 from cloakwork.fhe.keys.encapsulation import encapsulation, owns_encapsulation
 from cloakwork.fhe.keys.evaluation import CONJUGATION, EvaluationKeys
-from cloakwork.fhe.keys.flooding import Flooding, Request, shown
+from cloakwork.fhe.keys.flooding import SECURITY, Flooding, Request, shown
 from cloakwork.fhe.keys.public import PublicKey, public_key, secret_encryption
 from cloakwork.fhe.rns import evaluator
 from cloakwork.fhe.rns.coefficients import centred, digits, room_log2
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from cloakwork.fhe.context import Context
     from cloakwork.fhe.files.container import PathLike
     from cloakwork.programs.program import Program
-
-# The default statistical security of disclosed decryptions, in bits.
-_SECURITY = 40
 
 
 @public("cloakwork.fhe")
@@ -285,16 +282,19 @@ class Keys:
 
         Raises ParamError if the error is unknown, NoiseError if the noise would exceed the values.
         """
-        given = {"security": security, "program": program, "noise_bits": noise_bits}
-        if queries is None:
-            if any(value is not None for value in given.values()):
-                allowed = "the number of disclosed decryptions, which the other options need"
-                raise ParamError("queries", None, allowed)
+        wanted = Request.made(queries, security=security, program=program, noise_bits=noise_bits)
+        if wanted is None:
             return self._opened(ciphertext, check)
         if not check:
             raise ParamError("check", False, "True: disclosed decryptions must be checked")
-        wanted = self._flooding(ciphertext, queries, given)
-        return shown(self._opened(ciphertext, check), cast("CkksCiphertext", ciphertext), wanted)
+        return self._disclosed(ciphertext, wanted)
+
+    def _disclosed(self, ciphertext: Ciphertext, wanted: Request) -> NDArray[Any]:
+        """The values of a request's slots with flooding noise, checked; the others are 0."""
+        self._check(ciphertext)
+        found, held = wanted.flooding(ciphertext), wanted.held(ciphertext)
+        values = self._opened(ciphertext, True)
+        return shown(values, cast("CkksCiphertext", ciphertext), found, held)
 
     def _opened(self, ciphertext: Ciphertext, check: bool) -> NDArray[Any]:
         plaintext = self.decrypt_plaintext(self.context.shortened(ciphertext))
@@ -312,13 +312,9 @@ class Keys:
         noise_bits: float | None = None,
     ) -> Flooding:
         """The noise that `decrypt` adds with the same options, and the remaining precision."""
-        given = {"security": security, "program": program, "noise_bits": noise_bits}
-        return self._flooding(ciphertext, queries, given)
-
-    def _flooding(self, ciphertext: Ciphertext, queries: int, given: dict[str, Any]) -> Flooding:
         self._check(ciphertext)
-        bits = _SECURITY if given["security"] is None else given["security"]
-        return Request(queries, bits, given["program"], given["noise_bits"]).flooding(ciphertext)
+        bits = SECURITY if security is None else security
+        return Request(queries, bits, program, noise_bits).flooding(ciphertext)
 
     def noise_budget(self, ciphertext: Ciphertext) -> float:
         """Bits between a ciphertext's message, measured with the secret, and half its modulus.

@@ -1,0 +1,70 @@
+"""Random inputs that a client accepts, unlike the sample: what errors they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.guarding import Guarded
+from cloakwork.compiler.nodes import Affine, Input
+from cloakwork.compiler.reach import Range
+
+__all__ = ["accepted_inputs", "largest_deviation"]
+
+Floats = NDArray[np.float64]
+
+# Inputs that are drawn, at most and at least, and the products that a run of all may take.
+_MOST, _LEAST, _PRODUCTS = 2000, 64, 5e8
+# The largest deviation of others is taken to be at most so many times that of those drawn.
+_UNSEEN = 1.5
+
+
+def accepted_inputs(
+    made: Guarded, box: Mapping[str, Range], sample: Mapping[str, Floats]
+) -> dict[str, Floats]:
+    """Inputs [rows, *shape] by name within the box, for which all guards pass; perhaps none.
+
+    A third of those drawn are uniform, a third lie between these and the sample's, and a third
+    have each element of another row of the sample.
+    """
+    generator, count = np.random.default_rng(0), _count(made.graph)
+    drawn = {
+        node.output: _drawn(node, box[node.output], sample[node.output], count, generator)
+        for node in made.graph.inputs
+    }
+    if not made.norms:
+        return drawn
+    # Far beyond their domains, polynomials give what floats cannot hold.
+    with np.errstate(all="ignore"):
+        passed = (made.graph.run(drawn)[made.output] <= made.limit).all(axis=1)
+    return {name: values[passed] for name, values in drawn.items()}
+
+
+def _count(graph: Graph) -> int:
+    products = sum(
+        matrix.nnz for node in graph.nodes if isinstance(node, Affine) for _, matrix in node.terms
+    )
+    return int(np.clip(_PRODUCTS / max(products, 1), _LEAST, _MOST))
+
+
+def _drawn(
+    node: Input, edges: Range, sample: Floats, count: int, generator: np.random.Generator
+) -> Floats:
+    rows = sample.reshape(len(sample), node.size)
+    found = generator.uniform(*edges, (count, node.size))
+    third = count // 3
+    near = rows[generator.integers(len(rows), size=third)]
+    found[:third] = near + generator.uniform(0, 1, (third, 1)) * (found[:third] - near)
+    chosen = generator.integers(len(rows), size=(third, node.size))
+    found[third : 2 * third] = rows[chosen, np.arange(node.size)]
+    return np.clip(found, *edges).reshape(count, *node.shape)
+
+
+def largest_deviation(exact: Graph, other: Graph, inputs: Mapping[str, Floats]) -> float:
+    """How far the outputs of two graphs are apart for some inputs, and likely for others."""
+    first, second = exact.run(inputs), other.run(inputs)
+    found = max(float(np.abs(values - second[name]).max()) for name, values in first.items())
+    return _UNSEEN * found

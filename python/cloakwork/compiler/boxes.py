@@ -1,0 +1,76 @@
+"""The inputs that a model will accept: a range for each element, from a sample or as stated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.nodes import Input
+from cloakwork.compiler.reach import Range, widened
+from cloakwork.errors import ParamError
+
+__all__ = ["box_of", "stated_bounds"]
+
+Floats = NDArray[np.float64]
+
+# Features of which this share has ranges of at least this share of the widest are of one unit, as
+# pixels are, and share one range; unless most of them are constant.
+_MOST_FEATURES, _ALIKE, _VARYING = 0.75, 0.125, 0.5
+# Inputs may be beyond the sample by so many times the margin: guards tell whether that is too much.
+_ACCEPTED = 4.0
+# Rounding must not refuse an element of the sample.
+_ROUNDING = 1e-9
+
+
+def stated_bounds(graph: Graph, bounds: Any) -> dict[str, Range]:
+    """The option `bounds` as ranges float64 [size] by name; ParamError names what is wrong."""
+    nodes = {node.output: node for node in graph.inputs}
+    if bounds is None:
+        return {}
+    given = bounds if isinstance(bounds, Mapping) else dict.fromkeys(nodes, bounds)
+    return {name: _stated(name, edges, nodes) for name, edges in given.items()}
+
+
+def _stated(name: str, edges: Any, nodes: Mapping[str, Input]) -> Range:
+    allowed = (
+        f"(low, high) with low < high of the inputs {list(nodes)}: finite numbers, or arrays of an "
+        "input's shape with low <= high"
+    )
+    refusal = ParamError("bounds", repr({name: edges}), allowed)
+    if name not in nodes or not isinstance(edges, tuple | list) or len(edges) != 2:
+        raise refusal
+    shape = nodes[name].shape
+    try:
+        pair = [np.asarray(edge) for edge in edges]
+        if any(edge.dtype.kind not in "fiu" for edge in pair):
+            raise refusal
+        low, high = (np.broadcast_to(edge.astype(np.float64), shape).ravel() for edge in pair)
+    except ValueError as error:
+        raise refusal from error
+    if not (np.isfinite([low, high]).all() and (low <= high).all() and (low < high).any()):
+        raise refusal
+    return low, high
+
+
+def box_of(node: Input, sample: Floats, margin: float) -> Range:
+    """The range of each element [size], from a sample [rows, size] with four times the margin.
+
+    Elements of pictures and sequences share one range, and so do features of one unit.  A feature
+    that is constant has a range as wide as its value; if it is 0, from 0 to 1.
+    """
+    low, high = sample.min(axis=0), sample.max(axis=0)
+    width = high - low
+    varying = width > 0
+    alike = np.mean(width[varying] >= _ALIKE * width.max()) if varying.any() else 1.0
+    if len(node.shape) != 1 or (alike >= _MOST_FEATURES and varying.mean() >= _VARYING):
+        low, high = np.full_like(low, low.min()), np.full_like(high, high.max())
+        width = high - low
+    low = np.where(width == 0, np.where(low < 0, 2 * low, 0.0), low)
+    high = np.where(width == 0, np.where(high > 0, 2 * high, np.where(high < 0, 0.0, 1.0)), high)
+    least, most = widened(low, high, _ACCEPTED * margin)
+    more = _ROUNDING * (high - low)
+    return least - more, most + more

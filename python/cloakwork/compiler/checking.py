@@ -1,0 +1,88 @@
+"""What a client checks of decrypted results before it takes them for those of the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from warnings import warn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cloakwork.compiler.description import Description, Guard
+from cloakwork.errors import NoiseError, OutsideError
+
+__all__ = ["OutsideWarning", "check_results"]
+
+Floats = NDArray[np.float64]
+
+# Results beyond their range by this many times its length are not results any more.
+_WRAPPED = 16.0
+# Noise brings results beyond a range that is proven by at most this share of its length, and norms
+# by this share of their limit.
+_NOISE, _NORM_NOISE = 0.05, 0.25
+
+
+class OutsideWarning(UserWarning):
+    """A decrypted result is outside of the range for which the model was compiled."""
+
+
+def check_results(described: Description, slots: Mapping[str, Floats], batch: int) -> None:
+    """Check decrypted slots [n] or [ciphertexts, n] by name, of so many samples.
+
+    Raises OutsideError for norms above their limit, NoiseError for values that no result has.
+    OutsideWarning where only the sample's range is known, and values are outside.
+    """
+    guard = described.guard
+    if guard is not None and guard.port is not None:
+        _check_norms(guard, slots[guard.port.name], batch)
+    for port in described.outputs:
+        low, high = float(port.low.min()), float(port.high.max())
+        values = port.values_of(slots[port.name], batch)
+        _check_range(port.name, values, (low, high), proven=guard is not None)
+
+
+def _check_norms(guard: Guard, slots: Floats, batch: int) -> None:
+    """OutsideError for a norm above its limit, and for norms that have wrapped around.
+
+    A value that outgrows the modulus changes all slots of its ciphertext at random.  Norms are not
+    negative, and those in copies of one element are equal.
+    """
+    port = guard.port
+    assert port is not None
+    limit = float(port.high[0])
+    most = _NORM_NOISE * limit
+    low, high = port.spread(slots)
+    advice = "compile with inputs like it in the sample, or a larger margin"
+    if (low < -most).any() or (port.layout is not None and (high - low > most).any()):
+        which = "the input brings" if batch == 1 else f"one of {batch} inputs brings"
+        alone = "" if batch == 1 else "; in smaller batches the others have results"
+        raise OutsideError(
+            f"{which} values so far out of the range for which the model was compiled that nothing "
+            f"is left of its results: {advice}{alone}"
+        )
+    beyond = np.argwhere(port.values_of(slots, batch) > limit)
+    if len(beyond):
+        row, place = map(int, beyond[0])
+        raise OutsideError(
+            f"sample {row}: the input brings {guard.of[place]} out of the range for which the "
+            f"model was compiled, and its results would be wrong: {advice}"
+        )
+
+
+def _check_range(name: str, values: Floats, known: tuple[float, float], *, proven: bool) -> None:
+    low, high = known
+    least, most = float(values.min()), float(values.max())
+    room = (_NOISE if proven else _WRAPPED) * max(high - low, abs(high), abs(low))
+    # Neither message has decrypted values in it, which are secret.
+    known_range = f"the range {low:.4g} to {high:.4g} for which the model was compiled"
+    if not (low - room <= least and most <= high + room):
+        what = f"a result is {'' if proven else 'far '}beyond {known_range}"
+        hint = f"{name}: give inputs like the sample, and results of this model alone"
+        raise NoiseError("decrypt", None, hint, what)
+    if not proven and (least < low or most > high):
+        warn(
+            f"result {name!r}: values are outside of {known_range}; its approximations may be "
+            "wrong there: compile with a wider sample, bounds or margin",
+            OutsideWarning,
+            stacklevel=4,
+        )
