@@ -279,6 +279,30 @@ def test_bounds_may_be_stated_for_each_feature() -> None:
         client.encrypt(np.array([0.5, 0.5, 1.0]))
 
 
+def test_features_of_small_ranges_do_not_drown_in_noise(tmp_path: Any) -> None:
+    """The noise of all slots is of one size; weights of small features are large."""
+    builder = Builder()
+    sizes = np.array([1e-3, 1.0, 500.0, 0.0])
+    weights = np.array([[1.0, -2.0, 0.5, 1.0]]) / np.where(sizes > 0, sizes, 1.0)
+    graph = builder.graph([builder.affine([(builder.input("x", (4,)), weights)])])
+    sample = np.random.default_rng(0).uniform(-1, 1, (40, 4)) * sizes
+    model = fhe.compile(graph, sample, **SMALL)
+    port = model.description.inputs[0]
+    assert (np.frexp(port.units)[0] == 0.5).all()
+    scaled = np.maximum(np.abs(port.low), port.high) / port.units
+    assert (scaled[:3] > 8).all()
+    assert (scaled <= 16).all()
+    assert model.report.error < 1e-3
+    assert np.allclose(model.plain(sample)["affine"], sample @ weights.T)
+    model.save(tmp_path / "m.cwk")
+    again = fhe.load_model(tmp_path / "m.cwk", insecure=True)
+    inputs = queries(model, 20, 0)
+    assert model.report.accepted_error is not None
+    assert wrong_ones(again, graph, inputs, model.report.accepted_error) == (0, 0)
+    edges = np.stack([port.low, port.high])
+    assert wrong_ones(again, graph, edges, model.report.accepted_error) == (0, 0)
+
+
 @pytest.mark.parametrize(
     "bounds",
     [

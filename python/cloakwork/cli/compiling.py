@@ -62,6 +62,12 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
             "the samples may give wrong results.",
         ),
     ] = True,
+    reveal: Annotated[
+        str,
+        typer.Option(
+            help="scores: the client computes what follows them; results: less, more is encrypted."
+        ),
+    ] = "scores",
     device: Annotated[
         str | None,
         typer.Option("--for", help="In exactly the ops of a device: its name, or its library."),
@@ -77,6 +83,7 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
             "degree": degree,
             "bootstrap": "auto" if bootstrap is None else bootstrap,
             "guard": guard,
+            "reveal": reveal,
         }
         made = compile_file(model, data, out, device, options)
         print(json.dumps(made.report_json, indent=2) if as_json else made.describe())

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.nodes import Input
+from cloakwork.compiler.nodes import Affine, Input, Node
 from cloakwork.compiler.reach import Range, widened
 from cloakwork.errors import ParamError
 
-__all__ = ["box_of", "stated_bounds"]
+__all__ = ["box_of", "in_units", "stated_bounds", "units_of"]
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +24,8 @@ Floats = NDArray[np.float64]
 _MOST_FEATURES, _ALIKE, _VARYING = 0.75, 0.125, 0.5
 # Inputs may be beyond the sample by so many times the margin: guards tell whether that is too much.
 _ACCEPTED = 4.0
+# What features of ranges of their own are scaled to, at most: far above the noise of slots.
+_SIZE_LOG2 = 4
 # Rounding must not refuse an element of the sample.
 _ROUNDING = 1e-9
 
@@ -74,3 +78,39 @@ def box_of(node: Input, sample: Floats, margin: float) -> Range:
     least, most = widened(low, high, _ACCEPTED * margin)
     more = _ROUNDING * (high - low)
     return least - more, most + more
+
+
+def units_of(graph: Graph, box: Mapping[str, Range]) -> dict[str, Floats]:
+    """What the elements [size] of each input are divided by: powers of two.
+
+    The noise of all slots has one size: features of small ranges would drown in it.  1 where all
+    elements have one range, and where more than affine maps, which take the units in, read them.
+    """
+    readers, found = graph.readers(), {}
+    for node in graph.inputs:
+        low, high = box[node.output]
+        sizes = np.maximum(np.abs(low), np.abs(high))
+        own = np.ones(node.size)
+        mapped = all(isinstance(reader, Affine) for reader in readers[node.output])
+        if mapped and node.output not in graph.outputs and sizes.min() < _ALIKE * sizes.max():
+            least = np.where(sizes > 0, sizes, 1.0)
+            own = np.exp2(np.ceil(np.log2(least)) - _SIZE_LOG2)
+        found[node.output] = own
+    return found
+
+
+def in_units(graph: Graph, units: Mapping[str, Floats]) -> Graph:
+    """The same model of inputs that are divided by their units."""
+    if all((own == 1.0).all() for own in units.values()):
+        return graph
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if isinstance(node, Affine) and not units.keys().isdisjoint(node.inputs):
+            terms = tuple(
+                (name, sparse.csr_array(matrix * units[name]) if name in units else matrix)
+                for name, matrix in node.terms
+            )
+            nodes.append(replace(node, terms=terms))
+        else:
+            nodes.append(node)
+    return replace(graph, nodes=tuple(nodes))

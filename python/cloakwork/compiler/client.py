@@ -112,8 +112,7 @@ class Client:
         made: dict[str, Ciphertext] = {}
         for port in self.description.inputs:
             slots, batch = port.slots_of(samples[port.name], self.context.slots)
-            bound = min(float(port.low.min()), 0.0), max(float(port.high.max()), 0.0)
-            made[port.name] = self.keys.encrypt(slots, bound=bound, batch=batch)
+            made[port.name] = self.keys.encrypt(slots, bound=port.bound, batch=batch)
         return CiphertextSet(made)
 
     def decrypt(

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.compiler import functions
 from cloakwork.errors import ModelError
 
 Values = NDArray[Any]
@@ -64,6 +65,15 @@ class ClientTail:
             if name not in known:
                 raise ModelError(f"{place}: expected values of {sorted(known)}, found {name!r}")
 
+    def needed(self) -> ClientTail:
+        """The same results, without steps on which none depends."""
+        wanted, kept = set(self.results), list[ClientStep]()
+        for step in reversed(self.steps):
+            if step.output in wanted:
+                wanted.update(step.inputs)
+                kept.append(step)
+        return ClientTail(self.results, tuple(reversed(kept)))
+
     def run(self, outputs: Mapping[str, Values]) -> dict[str, Values]:
         """The results, arrays [batch, ...], from decrypted outputs [batch, ...].
 
@@ -74,7 +84,9 @@ class ClientTail:
             arguments = [np.asarray(values[name]) for name in step.inputs]
             try:
                 values[step.output] = CLIENT_KINDS[step.kind](*arguments, **step.parameters)
-            except (ArithmeticError, IndexError, TypeError, ValueError) as error:
+            except ModelError:
+                raise
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 raise ModelError(f"client step {step.output!r}, {step.kind}: {error}") from error
         return {name: values[name] for name in self.results}
 
@@ -252,6 +264,41 @@ def _pairwise_probabilities(
     return np.asarray(np.linalg.solve(system, wanted)[:, :classes, 0])
 
 
+def _linear(
+    *x: Values, matrices: Sequence[Mapping[str, Any]], bias: Sequence[float], shape: Sequence[int]
+) -> Values:
+    """The sum of A_i x_i, and a bias [size], as `nodes.Affine`; weights by row and column."""
+    offset = np.asarray(bias, dtype=np.float64)
+    found = np.repeat(offset[:, np.newaxis], len(x[0]), axis=1)
+    for values, matrix in zip(x, matrices, strict=True):
+        rows, columns = (_indices(matrix[name]) for name in ("rows", "columns"))
+        weights = np.asarray(matrix["weights"], dtype=np.float64)
+        read = values.reshape(len(values), -1).T[columns]
+        np.add.at(found, rows, weights[:, np.newaxis] * read)
+    return found.T.reshape(-1, *shape)
+
+
+def _indices(given: Sequence[int]) -> NDArray[np.int64]:
+    found = np.asarray(given, dtype=np.int64)
+    if (found < 0).any():
+        raise ValueError("expected indices of 0 or more")
+    return found
+
+
+def _product(a: Values, b: Values | None = None, *, shape: Sequence[int]) -> Values:
+    """Element by element; of one value its square."""
+    other = a if b is None else b
+    return (a.reshape(len(a), -1) * other.reshape(len(a), -1)).reshape(-1, *shape)
+
+
+def _function(x: Values, name: str, options: Mapping[str, float], shape: Sequence[int]) -> Values:
+    """A function of `functions.FUNCTIONS`; infinite or NaN where the model is."""
+    functions.check("function", name, options)
+    with np.errstate(all="ignore"):
+        found = functions.FUNCTIONS[name].define(np.asarray(x, dtype=np.float64), **options)
+    return found.reshape(-1, *shape)
+
+
 # Each takes arrays [batch, ...] and parameters of JSON.
 CLIENT_KINDS: dict[str, Callable[..., Values]] = {
     "above": _above,
@@ -261,11 +308,14 @@ CLIENT_KINDS: dict[str, Callable[..., Values]] = {
     "both_classes": _both_classes,
     "cast": _cast,
     "exp": lambda x: np.asarray(np.exp(x)),
+    "function": _function,
     "identity": lambda x: x,
     "labels": _labels,
+    "linear": _linear,
     "log_softmax": _log_softmax,
     "normalize": _normalize,
     "one_vs_rest": _one_vs_rest,
+    "product": _product,
     "pairwise_probabilities": _pairwise_probabilities,
     "reshape": _reshape,
     "sigmoid": _sigmoid,

@@ -88,7 +88,11 @@ class CompiledModel:
                 "a model from a file holds encoded weights alone: compute plain results with the "
                 "model that it was compiled from"
             )
-        return self._graph.predict(x)
+        given = x if isinstance(x, Mapping) else {self.description.inputs[0].name: x}
+        known = {port.name: port for port in self.description.inputs}
+        return self._graph.predict(
+            {name: known[name].scaled(one) if name in known else one for name, one in given.items()}
+        )
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a .cwk file: the program, with one note for the client; `fhe.load_model` reads it.

@@ -15,9 +15,10 @@ from cloakwork.compiler.accepted import accepted_inputs, largest_deviation
 from cloakwork.compiler.approximation.approximate import approximate
 from cloakwork.compiler.approximation.options import ApproximationOptions
 from cloakwork.compiler.approximation.report import ApproximationRow
-from cloakwork.compiler.boxes import box_of, stated_bounds
+from cloakwork.compiler.boxes import box_of, in_units, stated_bounds, units_of
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.costs import MEASURED, Ring, Work
+from cloakwork.compiler.cutting import cut
 from cloakwork.compiler.deep import SCALES, Deep, deepened
 from cloakwork.compiler.description import Description, Guard
 from cloakwork.compiler.graph import Graph
@@ -35,6 +36,7 @@ from cloakwork.compiler.ports import Port
 from cloakwork.compiler.reach import Range
 from cloakwork.compiler.report import Alternative, CompileReport, NodeCost
 from cloakwork.compiler.sensitivity import Sensitivity
+from cloakwork.compiler.tolerances import tolerances_of
 from cloakwork.compiler.trials import Trial, tried
 from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
@@ -50,9 +52,8 @@ from cloakwork.programs.program import Program
 Floats = NDArray[np.float64]
 Mode = Literal["latency", "throughput", "memory"]
 MODES: tuple[Mode, ...] = ("latency", "throughput", "memory")
+REVEALED = "scores", "results"
 
-# The largest error by default, relative to the largest output.
-_RELATIVE_ERROR = 0.01
 # The bits by which a cheaper scale is to be more exact than needed, and the share of the time that
 # it must not exceed to be worth another trial.
 _SPARE_BITS, _WORTH = 2, 0.75
@@ -111,7 +112,10 @@ def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
     if security is not None:
         secure_degrees(security)
     limits = Limits(security, _degree(given["degree"]))
-    graph, values = _graph(model, sample)
+    if given["reveal"] not in REVEALED:
+        allowed = " or ".join(f'"{one}"' for one in REVEALED)
+        raise ParamError("reveal", repr(given["reveal"]), allowed)
+    graph, values = _graph(model, sample, given["reveal"])
     own = Options.checked(
         given["scheme"],
         given["optimize"],
@@ -140,9 +144,12 @@ def _degree(degree: int | None) -> int | None:
     return found
 
 
-def _graph(model: Any, sample: Any) -> tuple[Graph, dict[str, Floats]]:
+def _graph(model: Any, sample: Any, reveal: str) -> tuple[Graph, dict[str, Floats]]:
     """The model as a graph, and its checked sample [batch, *shape] by name."""
     graph = from_model(model, sample)
+    # Whoever made a graph decided what the client computes.
+    if reveal == "scores" and graph is not model:
+        graph = cut(graph)
     values = graph.check_inputs(sample)
     given = {node.output: values[node.output].reshape(-1, *node.shape) for node in graph.inputs}
     return graph, given
@@ -250,12 +257,24 @@ class _Compiler:
 
     def __init__(self, graph: Graph, sample: dict[str, Floats], options: Options) -> None:
         _check_precision(graph, sample, options.precision)
-        self.given, self.sample, self.options, self.approximations = graph, sample, options, ""
+        self.options, self.approximations = options, ""
         self.functions: tuple[ApproximationRow, ...] = ()
-        self.box = {
+        box = {
             node.output: options.bounds.get(node.output)
             or box_of(node, sample[node.output].reshape(-1, node.size), options.margin)
             for node in graph.inputs
+        }
+        self.units = units_of(graph, box)
+        graph = in_units(graph, self.units)
+        self.given = graph
+        self.sample = {
+            name: values / self.units[name].reshape(values.shape[1:])
+            for name, values in sample.items()
+        }
+        sample = self.sample
+        self.box = {
+            name: (low / self.units[name], high / self.units[name])
+            for name, (low, high) in box.items()
         }
         self.bare = joined(folded(self._approximated(graph)), is_cheaper)
         exact, found = graph.run(sample), self.bare.run(sample)
@@ -501,10 +520,8 @@ class _Compiler:
     def _tolerances(self) -> dict[str, float]:
         """The largest error of each output."""
         own, guards = self.options.precision, self.guards
-        found = {
-            name: own or _RELATIVE_ERROR * (float(np.abs(self.expected[name]).max()) or 1.0)
-            for name in self.bare.outputs
-        }
+        outputs = {name: self.expected[name] for name in self.bare.outputs}
+        found = tolerances_of(self.graph, outputs) if own is None else dict.fromkeys(outputs, own)
         if guards is not None and guards.norms:
             found[guards.output] = _NORM_ERROR * guards.limit
         return found
@@ -550,9 +567,11 @@ class _Compiler:
     def _port(self, plan: GraphPlan | BatchPlan, name: str, error: float) -> Port:
         low, high = self.known[name]
         layout = plan.layout(name) if isinstance(plan, GraphPlan) else None
-        if name not in self.box:
-            low, high = low.min(keepdims=True), high.max(keepdims=True)
-        return Port(name, tuple(self.graph[name].shape), low, high, layout, error)
+        units = self.units.get(name)
+        if units is None:
+            low, high, units = low.min(keepdims=True), high.max(keepdims=True), np.ones(1)
+        low, high = low * units, high * units
+        return Port(name, tuple(self.graph[name].shape), low, high, layout, error, units)
 
     def _report(self, found: _Tried) -> CompileReport:
         layouts, context, trial = found.layouts, found.context, found.trial

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite, prod
 from typing import Any
 
@@ -28,6 +28,8 @@ class Port:
                 are results, which the program cannot have computed
     layout      of the elements in slots; None: a ciphertext for each, with a sample in each slot
     error       of a result: what encrypted and plain values differ by, at most, on trial inputs
+    units       of an input: what elements are divided by, float64 [size], or [1] for all, before
+                they are encrypted, so that all have about one size: powers of two
     """
 
     name: str
@@ -36,9 +38,10 @@ class Port:
     high: Floats
     layout: Layout | None
     error: float = 0.0
+    units: Floats = field(default_factory=lambda: np.ones(1))
 
     def __post_init__(self) -> None:
-        for name in ("low", "high"):
+        for name in ("low", "high", "units"):
             given = np.atleast_1d(np.asarray(getattr(self, name), dtype=np.float64)).ravel()
             object.__setattr__(self, name, given[:1] if (given == given[0]).all() else given)
 
@@ -94,14 +97,29 @@ class Port:
         low, high = (edge[element if edge.size > 1 else 0] for edge in (self.low, self.high))
         return float(low), float(high)
 
+    def scaled(self, values: ArrayLike) -> ArrayLike:
+        """Samples [batch, *shape] in the units of what is encrypted; other values unchanged."""
+        array = np.asarray(values)
+        if array.shape[1:] != self.shape or array.dtype.kind not in "fiub" or len(self.units) == 1:
+            return values
+        return array / self.units.reshape(self.shape)
+
+    @property
+    def bound(self) -> tuple[float, float]:
+        """The least and largest value of any slot: 0 where there is no element."""
+        low, high = self.low / self.units, self.high / self.units
+        return min(float(low.min()), 0.0), max(float(high.max()), 0.0)
+
     def slots_of(self, samples: Floats, slots: int) -> tuple[Floats, bool]:
         """Samples [batch, size] -> slots [n] or [ciphertexts, n], and whether these are a batch.
 
-        Samples are repeated in slots that are left, so that all slots hold values within bounds.
+        Samples are divided by their units, and repeated in slots that are left, so that all slots
+        hold values within bounds.
         """
+        scaled = samples / self.units
         if self.layout is None:
-            return np.ascontiguousarray(samples[np.arange(slots) % len(samples)].T), True
-        placed = self.layout.place(samples[0])
+            return np.ascontiguousarray(scaled[np.arange(slots) % len(scaled)].T), True
+        placed = self.layout.place(scaled[0])
         return (placed[0], False) if self.layout.count == 1 else (placed, True)
 
     def values_of(self, slots: Floats, batch: int) -> Floats:
@@ -131,12 +149,17 @@ class Port:
             "high": _shortest(self.high),
             "layout": None if self.layout is None else self.layout.to_json(),
             "error": self.error,
+            "units": _shortest(self.units),
         }
 
     @classmethod
     def read(cls, name: str, note: Member) -> Port:
         """From a file; LoadError names the place."""
-        shape, low, high, layout, error = note.members("shape", "low", "high", "layout", "error")
+        # Files of version 1 have no units.
+        more = ["units"] if "units" in note.named() else []
+        shape, low, high, layout, error, *units = note.members(
+            "shape", "low", "high", "layout", "error", *more
+        )
         lengths = tuple(part.size(_MOST_ELEMENTS) for part in shape.parts())
         if not 0 < prod(lengths) < _MOST_ELEMENTS:
             raise shape.wrong("lengths of 1 or more")
@@ -145,7 +168,10 @@ class Port:
         if not ((least <= most).all() and isfinite(deviation) and deviation >= 0):
             raise low.wrong("low <= high, and a finite error of 0 or more")
         laid = None if layout.value is None else _layout(layout, prod(lengths))
-        return cls(name, lengths, least, most, laid, deviation)
+        divided = _edges(units[0], prod(lengths)) if units else np.ones(1)
+        if (np.frexp(divided)[0] != 0.5).any():
+            raise units[0].wrong("powers of two")
+        return cls(name, lengths, least, most, laid, deviation, divided)
 
 
 def _shortest(edge: Floats) -> float | list[float]:

@@ -124,11 +124,11 @@ def _noisier(encrypted: Mapping[str, Ciphertext]) -> dict[str, CkksCiphertext]:
 
 
 def _within(described: Description, given: Values, rows: slice) -> dict[str, NDArray[np.float64]]:
-    """Samples, within the bounds of the inputs."""
+    """Samples in the client's units, within the bounds of the inputs."""
     found = {}
     for port in described.inputs:
         own = given[port.name][rows]
-        clipped = np.clip(own.reshape(len(own), -1), port.low, port.high)
+        clipped = np.clip(own.reshape(len(own), -1) * port.units, port.low, port.high)
         found[port.name] = clipped.reshape(own.shape)
     return found
 

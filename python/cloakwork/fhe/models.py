@@ -22,6 +22,7 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     bounds: Any = None,
     bootstrap: bool | Literal["auto"] = "auto",
     guard: bool = True,
+    reveal: Literal["scores", "results"] = "scores",
     insecure: bool = False,
 ) -> CompiledModel:
     """Compile a model to a program on encrypted inputs.
@@ -46,6 +47,9 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
                room for all of them, and decryption raises OutsideError where an input brought
                values out of the domains of approximations.  Without it, and with bootstrapping,
                inputs unlike the sample may give wrong results without a word
+    reveal     "scores": the client computes functions, sums and products at the end, from no more
+               numbers than the model has outputs, and sees these.  "results": only what it always
+               computes, as softmax and labels: the rest is encrypted, and slower
 
     Raises ModelError for models and samples that it cannot take, ParamError for options and where
     no parameters suffice, MemoryBudgetError where a run takes more memory than this machine has.
@@ -67,6 +71,7 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
             bounds=bounds,
             bootstrap=bootstrap,
             guard=guard,
+            reveal=reveal,
             insecure=insecure,
         )
     admit(made.context.parameters, "fhe.compile", insecure=insecure)

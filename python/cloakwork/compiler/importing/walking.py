@@ -272,11 +272,11 @@ class _Walk:
             else:
                 renamed[value.name] = output.name
             results[output.name] = None
-        steps = [_renamed(step, renamed) for step in self.state.steps]
-        computed = {step.output for step in steps}
-        for step in steps:
+        steps = (_renamed(step, renamed) for step in self.state.steps)
+        tail = ClientTail(tuple(results), tuple(steps)).needed()
+        computed = {step.output for step in tail.steps}
+        for step in tail.steps:
             outputs.update(dict.fromkeys(name for name in step.inputs if name not in computed))
-        tail = ClientTail(tuple(results), tuple(steps))
         return self.state.builder.graph(list(outputs), tail)
 
     def all_values(self, rows: Rows) -> dict[str, Any]:
