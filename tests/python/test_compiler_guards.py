@@ -16,9 +16,10 @@ from cloakwork.compiler.client import Client
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.guarding import guarded
-from cloakwork.compiler.nodes import Input
+from cloakwork.compiler.nodes import Evaluate, Input
 from cloakwork.compiler.reach import possible
 from cloakwork.errors import CloakworkError, ModelError, NoiseError, OutsideError, ParamError
+from cloakwork.fhe import Polynomial
 from python.compiled_graphs import perceptron, random_graph, sample_of
 
 # The mathematics is that of every degree.
@@ -369,6 +370,41 @@ def test_a_sum_of_squares_bounds_what_is_made_of_them() -> None:
     assert np.allclose(low, most * weights.min(axis=1))
     values = made.graph.run(sample)[made.output]
     assert (values <= made.limit / 1.25**2 * (1 + 1e-9)).all()
+
+
+def test_values_that_no_norm_can_guard_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cloakwork.compiler.guarding._SHARE", 0.1)
+    graph = network(1)
+    sample = sample_like(graph, 60, 1)
+    model = fhe.compile(graph, sample, precision=0.1, **SMALL)
+    assert model.description.guard is None
+    assert model.report.accepted_error is None
+    assert "no norm proves the ranges of softplus.unit" in model.describe()
+    client, server = model.split()
+    found = client.decrypt(server.run(client.encrypt(sample[0])))
+    expected = next(iter(graph.run(sample[:1]).values()))
+    assert np.abs(found - expected).max() <= 0.2
+
+
+def test_the_largest_norm_has_the_least_power_that_the_sample_has_room_for() -> None:
+    builder = Builder()
+    x = builder.input("x", (256,))
+    wave = Polynomial([0.0, 1.0, 0.0, 0.1], "chebyshev", (-1.0, 1.0))
+    made = Evaluate("y", (256,), x, wave)
+    graph = Graph((Input("x", (256,)), made), ("y",))
+    generator = np.random.default_rng(0)
+    for size, log in ((0.05, 1), (0.2, 2), (0.45, 3), (0.6, 4), (0.75, 5)):
+        sample = {"x": size * generator.choice([-1.0, 1.0], (20, 256))}
+        found = guarded(graph, {"x": (np.full(256, -2.0), np.full(256, 2.0))}, sample, 0.25)
+        assert [norm.log for norm in found.norms] == [log]
+        # The p-norm of 256 equal elements.
+        power = 2**log
+        assert size * 256 ** (1 / power) <= 0.92 < size * 256 ** (2 / power)
+    beyond = {"x": 0.9 * generator.choice([-1.0, 1.0], (20, 256))}
+    found = guarded(graph, {"x": (np.full(256, -2.0), np.full(256, 2.0))}, beyond, 0.25)
+    assert found.unproven == ("x",)
+    inside = guarded(graph, {"x": (np.full(256, -1.0), np.full(256, 1.0))}, beyond, 0.25)
+    assert (inside.norms, inside.unproven) == ((), ())
 
 
 def test_a_result_of_another_program_is_not_taken_for_one() -> None:

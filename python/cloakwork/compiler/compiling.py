@@ -281,7 +281,9 @@ class _Compiler:
         self.approximation_error = max(
             float(np.abs(exact[name] - values).max()) for name, values in found.items()
         )
-        self._take(guarded(self.bare, self.box, sample, options.margin) if options.guard else None)
+        guards = guarded(self.bare, self.box, sample, options.margin) if options.guard else None
+        self.unproven = () if guards is None else guards.unproven
+        self._take(None if self.unproven else guards)
 
     def _take(self, guards: Guarded | None) -> None:
         """Compile with these guards, or the bare graph."""
@@ -555,13 +557,14 @@ class _Compiler:
     def _guard(self, plan: GraphPlan | BatchPlan, errors: Mapping[str, float]) -> Guard | None:
         """What the client checks; None where results may be wrong without a word."""
         own = self.guards
-        if own is None or own.unproven:
+        if own is None:
             return None
         if not own.norms:
             return Guard(None, ())
         port = self._port(plan, own.output, errors.get(own.output, 0.0))
+        most = (1 - _NORM_ERROR) * own.limit
         return Guard(
-            replace(port, low=np.zeros(1), high=np.array([own.limit])), tuple(map(str, own.norms))
+            replace(port, low=np.zeros(1), high=np.array([most])), tuple(map(str, own.norms))
         )
 
     def _port(self, plan: GraphPlan | BatchPlan, name: str, error: float) -> Port:
@@ -606,7 +609,7 @@ class _Compiler:
     def _accepted_error(self, found: _Tried) -> float | None:
         """The largest error of inputs that the client accepts; None where that is not known."""
         guards = self.guards
-        if guards is None or guards.unproven:
+        if guards is None:
             return None
         inputs = accepted_inputs(guards, self.box, self.sample)
         names, least = self.bare.outputs, max(found.stated[name] for name in self.bare.outputs)
@@ -621,12 +624,9 @@ class _Compiler:
         own = self.guards
         if own is None:
             why = "without guards" if not self.options.guard else "with bootstrapping"
+            if self.unproven:
+                why = f"as no norm proves the ranges of {', '.join(self.unproven)}"
             return f"{why}, inputs unlike the sample may give wrong results without a word"
-        if own.unproven:
-            return (
-                "inputs unlike the sample may give wrong results without a word: no norm proves "
-                f"the ranges of {', '.join(own.unproven)}"
-            )
         if not own.norms:
             return "results are right for all inputs within their bounds"
         return (

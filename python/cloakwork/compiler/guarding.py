@@ -33,6 +33,8 @@ _SQUARINGS, _SHARE = range(1, 6), 0.92
 _ROUNDING = 1e-6
 # Products are guarded where outputs could need so many bits more than those of the sample.
 _MORE_BITS = 5.0
+# The least share by which the sums of squares of other inputs may exceed the sample's.
+_LEAST_MARGIN = 0.1
 # Sums are scaled by a power of two down to this one, to keep those of any input from wrapping.
 _SCALE_BITS = 6
 
@@ -178,7 +180,7 @@ class _Walk:
     def _factor(self, node: Product) -> None:
         """Guard what is squared by its sum of squares, which is there already."""
         known = self.sizes[node.a, 0.0]
-        size = (1 + self.margin) * float(known[0])
+        size = (1 + max(self.margin, _LEAST_MARGIN)) * float(known[0])
         low, high = self.reach[node.a]
         largest = np.maximum(np.abs(low), np.abs(high))
         if size > 0 and float(np.square(largest).sum()) > size * size:

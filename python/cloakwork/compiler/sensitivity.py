@@ -65,7 +65,8 @@ class Sensitivity:
 
     def above(self, other: Sensitivity, names: tuple[str, ...]) -> float:
         """By which factor outputs are more sensitive here than on the inputs of another."""
-        return max(float(self.factors[x].max() / other.factors[x].max()) for x in names)
+        pairs = ((self.factors[x].max(), other.factors[x].max()) for x in names)
+        return max(float(here / there) if there > 0 else 1.0 for here, there in pairs)
 
     def _stated(self, name: str, errors: Floats) -> float:
         from scipy.special import chdtri
