@@ -75,14 +75,22 @@ def test_what_is_not_to_be_revealed_is_computed_encrypted() -> None:
     assert [row.function for row in model.report.functions] == ["sigmoid"]
 
 
-def scores_and(end: str) -> Graph:
+def scores_and(end: str) -> Graph:  # noqa: PLR0911 (a return for each end)
     """Three scores of a trained map, and an end of a model."""
     generator, builder = np.random.default_rng(0), Builder()
     scores = builder.affine([(builder.input("x", (5,)), generator.normal(size=(3, 5)))])
-    if end == "softmax":
+    if end == "shares":
         raised = builder.function(scores, "exp")
-        total = builder.affine([(raised, np.ones((3, 3)))])
+        total = builder.affine([(raised, np.ones((3, 3)))], np.ones(3))
         return builder.graph([builder.product(raised, builder.function(total, "reciprocal"))])
+    if end == "pole":
+        return builder.graph([builder.function(scores, "reciprocal")])
+    if end == "scaled":
+        own = builder.function(scores, "tanh")
+        return builder.graph([builder.affine([(own, np.diag([1.37, -0.77, 2.11]))])])
+    if end == "signs":
+        own = builder.function(scores, "tanh")
+        return builder.graph([builder.affine([(own, np.array([[0.3, -0.3, 0.3]]))])])
     if end == "hidden":
         hidden = builder.function(scores, "relu")
         return builder.graph([builder.affine([(hidden, generator.normal(size=(3, 3)))])])
@@ -99,9 +107,13 @@ def scores_and(end: str) -> Graph:
     ("end", "left", "outputs"),
     [
         # From the scores on: all of it.
-        ("softmax", [], ["affine"]),
+        ("shares", [], ["affine"]),
         # Not beyond trained weights.
         ("hidden", ["relu"], None),
+        ("scaled", ["tanh"], None),
+        ("signs", ["tanh"], None),
+        # Not functions that make much of noise.
+        ("pole", ["reciprocal"], None),
         # Not where the client would get more numbers than the model has results.
         ("wide", ["tanh"], None),
         # Scores that are a result as well.
@@ -126,21 +138,25 @@ def test_the_end_moves_as_far_as_it_reads_few_numbers_and_has_no_trained_weights
         assert np.allclose(values, expected[name])
 
 
+def _random_node(builder: Builder, values: list[str], generator: np.random.Generator) -> str:
+    one, two = (str(generator.choice(values)) for _ in range(2))
+    size, rows = builder.size(one), int(generator.integers(1, 5))
+    kind = str(generator.choice(["trained", "ones", "function", "product"]))
+    if kind == "trained":
+        return builder.affine([(one, generator.normal(size=(rows, size)))])
+    if kind == "ones":
+        return builder.affine([(one, np.ones((rows, size)))], np.full(rows, 0.5))
+    if kind == "function":
+        return builder.function(one, "tanh")
+    return builder.product(one, two if builder.size(two) == size else one)
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_random_models_compute_the_same_after_the_cut(seed: int) -> None:
     generator, builder = np.random.default_rng(seed), Builder()
     values = [builder.input("x", (4,))]
     for _ in range(int(generator.integers(2, 9))):
-        one, two = (str(generator.choice(values)) for _ in range(2))
-        size = builder.size(one)
-        rows = int(generator.integers(1, 5))
-        made = {
-            "trained": lambda: builder.affine([(one, generator.normal(size=(rows, size)))]),  # noqa: B023
-            "ones": lambda: builder.affine([(one, np.ones((rows, size)))], np.full(rows, 0.5)),  # noqa: B023
-            "function": lambda: builder.function(one, "tanh"),  # noqa: B023
-            "product": lambda: builder.product(one, two if builder.size(two) == size else one),  # noqa: B023
-        }
-        values.append(made[str(generator.choice(list(made)))]())
+        values.append(_random_node(builder, values, generator))
     graph = builder.graph(list(dict.fromkeys(values[-2:])))
     found = cut(graph)
     assert sum(found[name].size for name in found.outputs) <= sum(

@@ -17,15 +17,15 @@ __all__ = ["accepted_inputs", "largest_deviation"]
 Floats = NDArray[np.float64]
 
 # Inputs that are drawn, at most and at least, and the products that a run of all may take.
-_MOST, _LEAST, _PRODUCTS = 2000, 64, 5e8
+_MOST, _LEAST, _PRODUCTS = 2000, 64, 5e7
 # The largest deviation of others is taken to be at most so many times that of those drawn.
-_UNSEEN = 1.5
+_UNSEEN = 2.5
 
 
 def accepted_inputs(
     made: Guarded, box: Mapping[str, Range], sample: Mapping[str, Floats]
 ) -> dict[str, Floats]:
-    """Inputs [rows, *shape] by name within the box, for which all guards pass; perhaps none.
+    """Inputs [rows, *shape] by name within the box, for which all guards pass; some of the sample.
 
     A third of those drawn are uniform, a third lie between these and the sample's, and a third
     have each element of another row of the sample.
@@ -40,7 +40,11 @@ def accepted_inputs(
     # Far beyond their domains, polynomials give what floats cannot hold.
     with np.errstate(all="ignore"):
         passed = (made.graph.run(drawn)[made.output] <= made.limit).all(axis=1)
-    return {name: values[passed] for name, values in drawn.items()}
+    # The sample itself passes.
+    return {
+        name: np.concatenate([sample[name][:count], values[passed]])
+        for name, values in drawn.items()
+    }
 
 
 def _count(graph: Graph) -> int:

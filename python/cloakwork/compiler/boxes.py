@@ -22,10 +22,8 @@ Floats = NDArray[np.float64]
 # Features of which this share has ranges of at least this share of the widest are of one unit, as
 # pixels are, and share one range; unless most of them are constant.
 _MOST_FEATURES, _ALIKE, _VARYING = 0.75, 0.125, 0.5
-# Inputs may be beyond the sample by so many times the margin: guards tell whether that is too much.
-_ACCEPTED = 4.0
 # What features of ranges of their own are scaled to, at most: far above the noise of slots.
-_SIZE_LOG2 = 4
+_SIZE_LOG2, _MOST_LOG2 = 4, 190
 # Rounding must not refuse an element of the sample.
 _ROUNDING = 1e-9
 
@@ -61,7 +59,7 @@ def _stated(name: str, edges: Any, nodes: Mapping[str, Input]) -> Range:
 
 
 def box_of(node: Input, sample: Floats, margin: float) -> Range:
-    """The range of each element [size], from a sample [rows, size] with four times the margin.
+    """The range of each element [size], from a sample [rows, size] with the margin.
 
     Elements of pictures and sequences share one range, and so do features of one unit.  A feature
     that is constant has a range as wide as its value; if it is 0, from 0 to 1.
@@ -75,7 +73,7 @@ def box_of(node: Input, sample: Floats, margin: float) -> Range:
         width = high - low
     low = np.where(width == 0, np.where(low < 0, 2 * low, 0.0), low)
     high = np.where(width == 0, np.where(high > 0, 2 * high, np.where(high < 0, 0.0, 1.0)), high)
-    least, most = widened(low, high, _ACCEPTED * margin)
+    least, most = widened(low, high, margin)
     more = _ROUNDING * (high - low)
     return least - more, most + more
 
@@ -91,9 +89,10 @@ def units_of(graph: Graph, box: Mapping[str, Range]) -> dict[str, Floats]:
         low, high = box[node.output]
         sizes = np.maximum(np.abs(low), np.abs(high))
         own = np.ones(node.size)
+        sizes = np.clip(sizes, 0.0, 2.0**_MOST_LOG2)
         mapped = all(isinstance(reader, Affine) for reader in readers[node.output])
         if mapped and node.output not in graph.outputs and sizes.min() < _ALIKE * sizes.max():
-            least = np.where(sizes > 0, sizes, 1.0)
+            least = np.where(sizes > 2.0**-_MOST_LOG2, sizes, 1.0)
             own = np.exp2(np.ceil(np.log2(least)) - _SIZE_LOG2)
         found[node.output] = own
     return found

@@ -42,10 +42,10 @@ def check_results(described: Description, slots: Mapping[str, Floats], batch: in
 
 
 def _check_norms(guard: Guard, slots: Floats, batch: int) -> None:
-    """OutsideError for a norm above its limit, and for norms that have wrapped around.
+    """OutsideError for a norm above its limit, in any slot; NoiseError for what is no norm.
 
-    A value that outgrows the modulus changes all slots of its ciphertext at random.  Norms are not
-    negative, and those in copies of one element are equal.
+    What one sample of a batch makes of a ciphertext that it outgrows, all of them have.  The first
+    norm that is above its limit has room in the modulus, so that it does not wrap around.
     """
     port = guard.port
     assert port is not None
@@ -53,20 +53,18 @@ def _check_norms(guard: Guard, slots: Floats, batch: int) -> None:
     most = _NORM_NOISE * limit
     low, high = port.spread(slots)
     advice = "compile with inputs like it in the sample, or a larger margin"
-    if (low < -most).any() or (port.layout is not None and (high - low > most).any()):
-        which = "the input brings" if batch == 1 else f"one of {batch} inputs brings"
-        alone = "" if batch == 1 else "; in smaller batches the others have results"
-        raise OutsideError(
-            f"{which} values so far out of the range for which the model was compiled that nothing "
-            f"is left of its results: {advice}{alone}"
-        )
-    beyond = np.argwhere(port.values_of(slots, batch) > limit)
-    if len(beyond):
-        row, place = map(int, beyond[0])
+    if (high > limit).any():
+        place = int((high > limit).argmax())
+        rows = np.flatnonzero(port.values_of(slots, batch)[:, place] > limit)
+        row = int(rows[0]) if len(rows) else batch
+        alone = "" if batch == 1 else "; without it the others have results"
         raise OutsideError(
             f"sample {row}: the input brings {guard.of[place]} out of the range for which the "
-            f"model was compiled, and its results would be wrong: {advice}"
+            f"model was compiled, and results would be wrong: {advice}{alone}"
         )
+    if (low < -most).any() or (port.layout is not None and (high - low > most).any()):
+        hint = "give inputs like the sample, and results of this model alone"
+        raise NoiseError("decrypt", None, hint, "a norm is not one that the model computes")
 
 
 def _check_range(name: str, values: Floats, known: tuple[float, float], *, proven: bool) -> None:

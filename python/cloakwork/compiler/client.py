@@ -39,7 +39,11 @@ class Client:
     def __init__(
         self, description: Description, context: CkksContext, program: Program | None = None
     ) -> None:
-        """Of a description; `program` is that of the model, if the client has it."""
+        """Of a description; `program` is that of the model, if the client has it.
+
+        Raises ModelError for a description of other parameters.
+        """
+        description.check_slots(context.slots)
         self.description, self.context, self._program = description, context, program
         self._keys: Keys | None = None
 
@@ -201,6 +205,16 @@ class Client:
 
     def _slots(self, encrypted: Mapping[str, Ciphertext]) -> dict[str, NDArray[np.float64]]:
         """The decrypted slots [n] or [ciphertexts, n] of all results, by name."""
-        names = [port.name for port in self.description.encrypted_outputs]
-        check_names("results", encrypted, set(names))
-        return {name: self.keys.decrypt(encrypted[name], check=False).real for name in names}
+        ports = self.description.encrypted_outputs
+        check_names("results", encrypted, {port.name for port in ports})
+        found = {}
+        for port in ports:
+            slots = self.keys.decrypt(encrypted[port.name], check=False).real
+            count = port.size if port.layout is None else port.layout.count
+            if slots.reshape(-1, slots.shape[-1]).shape != (count, self.context.slots):
+                raise ModelError(
+                    f"result {port.name!r}: expected {count} ciphertexts of {self.context.slots} "
+                    f"slots, got {list(slots.shape)}: give results of this model"
+                )
+            found[port.name] = slots
+        return found

@@ -65,6 +65,8 @@ _NOMINAL_DEGREE = 1 << 14
 _LEAST_WIDTH = 0.1
 # The largest error of a norm, in what proves the range.
 _NORM_ERROR = 0.1
+# Inputs may be beyond the sample by so many times the margin, where guards tell if it is too much.
+_ACCEPTED = 4.0
 # Domains of guarded models have at least this margin: norms need some room.
 _LEAST_MARGIN = 0.1
 # The levels between bootstrappings for which layouts are compared.
@@ -252,6 +254,18 @@ def _check_precision(graph: Graph, sample: dict[str, Floats], precision: float |
         raise ParamError("precision", precision, allowed)
 
 
+def _box(
+    graph: Graph, sample: Mapping[str, Floats], options: Options, share: float
+) -> dict[str, Range]:
+    """The range of each element of each input, with so many times the margin."""
+    margin = share * options.margin
+    return {
+        node.output: options.bounds.get(node.output)
+        or box_of(node, sample[node.output].reshape(-1, node.size), margin)
+        for node in graph.inputs
+    }
+
+
 class _Compiler:
     """One compilation."""
 
@@ -259,36 +273,31 @@ class _Compiler:
         _check_precision(graph, sample, options.precision)
         self.options, self.approximations = options, ""
         self.functions: tuple[ApproximationRow, ...] = ()
-        box = {
-            node.output: options.bounds.get(node.output)
-            or box_of(node, sample[node.output].reshape(-1, node.size), options.margin)
-            for node in graph.inputs
-        }
-        self.units = units_of(graph, box)
-        graph = in_units(graph, self.units)
-        self.given = graph
-        self.sample = {
+        boxes = [_box(graph, sample, options, share) for share in (_ACCEPTED, 1.0)]
+        self.units = units_of(graph, boxes[0])
+        self.wide, self.narrow = map(self._in_units, boxes)
+        self.sample = sample = {
             name: values / self.units[name].reshape(values.shape[1:])
             for name, values in sample.items()
         }
-        sample = self.sample
-        self.box = {
-            name: (low / self.units[name], high / self.units[name])
-            for name, (low, high) in box.items()
-        }
+        self.given = graph = in_units(graph, self.units)
         self.bare = joined(folded(self._approximated(graph)), is_cheaper)
         exact, found = graph.run(sample), self.bare.run(sample)
         self.approximation_error = max(
             float(np.abs(exact[name] - values).max()) for name, values in found.items()
         )
-        guards = guarded(self.bare, self.box, sample, options.margin) if options.guard else None
+        guards = guarded(self.bare, self.wide, sample, options.margin) if options.guard else None
         self.unproven = () if guards is None else guards.unproven
         self._take(None if self.unproven else guards)
+
+    def _in_units(self, box: Mapping[str, Range]) -> dict[str, Range]:
+        units = self.units
+        return {name: (low / units[name], high / units[name]) for name, (low, high) in box.items()}
 
     def _take(self, guards: Guarded | None) -> None:
         """Compile with these guards, or the bare graph."""
         self.graph = self.bare if guards is None else guards.graph
-        self.guards = guards
+        self.guards, self.box = guards, self.narrow if guards is None else self.wide
         self._plans: dict[tuple[Mode, int], GraphPlan] = {}
         self._deep_plans: dict[int, GraphPlan] = {}
         self.ranges = self._ranges()
@@ -302,7 +311,7 @@ class _Compiler:
         own = ApproximationOptions(
             max(margin, _LEAST_MARGIN) if self.options.guard else margin, self.options.precision
         )
-        made = approximate(graph, self.sample, own, self.box)
+        made = approximate(graph, self.sample, own, self.wide)
         self.approximations, self.functions = str(made), made.rows
         return made.graph
 
@@ -613,8 +622,6 @@ class _Compiler:
             return None
         inputs = accepted_inputs(guards, self.box, self.sample)
         names, least = self.bare.outputs, max(found.stated[name] for name in self.bare.outputs)
-        if not len(next(iter(inputs.values()))):
-            return least + self.approximation_error
         elsewhere = Sensitivity.of(self.graph, inputs).above(self.sensitivity, names)
         changed = largest_deviation(self.given, self.bare, inputs) if self.functions else 0.0
         return least * max(elsewhere, 1.0) + max(changed, self.approximation_error)

@@ -17,11 +17,15 @@ import numpy as np
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Function, Input, Node, Product
+from cloakwork.compiler.reach import Range, possible
 
 __all__ = ["cut"]
 
-# An affine map with more weights of different size is taken to be trained.
+# An affine map with more different weights, or biases, is taken to be trained.
 _DIFFERENT_WEIGHTS = 2
+# Functions that make much of a small error near the end of their domain, and the arguments from
+# which on they do not.
+_STEEP = {"log": 1.0, "reciprocal": 1.0, "rsqrt": 1.0, "sqrt": 1.0}
 
 
 def cut(graph: Graph) -> Graph:
@@ -58,22 +62,41 @@ def _furthest(graph: Graph) -> list[Node]:
             continue
         taken.add(node.output)
         read = list(_read(graph, taken))
-        if sum(sizes[name] for name in read) <= most and inputs.isdisjoint(read):
+        few = sum(sizes[name] for name in read) <= most and inputs.isdisjoint(read)
+        if few and _is_tame(graph, taken, read):
             best = set(taken)
     return [node for node in graph.nodes if node.output in best]
 
 
+def _is_tame(graph: Graph, taken: set[str], read: Iterable[str]) -> bool:
+    """Whether no function that is steep somewhere gets such arguments, whatever is decrypted."""
+    reach: dict[str, Range] = {}
+    for name in read:
+        size = graph[name].size
+        reach[name] = np.full(size, -np.inf), np.full(size, np.inf)
+    for node in graph.nodes:
+        if node.output not in taken:
+            continue
+        least = _STEEP.get(node.kind, -np.inf) if isinstance(node, Function) else -np.inf
+        if any((reach[name][0] < least).any() for name in node.inputs):
+            return False
+        reach[node.output] = possible(node, reach)
+    return True
+
+
 def _can_move(node: Node) -> bool:
     if isinstance(node, Affine):
-        return all(_is_untrained(matrix) for _, matrix in node.terms)
+        few = len(np.unique(node.bias)) <= _DIFFERENT_WEIGHTS
+        return few and all(_is_untrained(matrix) for _, matrix in node.terms)
     return isinstance(node, Product | Function)
 
 
 def _is_untrained(matrix: Any) -> bool:
-    """Whether a matrix scales single elements, or has few different weights."""
-    rows = np.diff(matrix.indptr)
-    single = (rows <= 1).all() and (np.bincount(matrix.indices, minlength=1) <= 1).all()
-    return bool(single or len(np.unique(np.abs(matrix.data))) <= _DIFFERENT_WEIGHTS)
+    """Whether each row weighs its elements alike, with few different weights in all."""
+    first = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    leading = matrix.data[np.minimum(matrix.indptr[first], max(matrix.nnz - 1, 0))]
+    alike = bool((matrix.data == leading).all())
+    return alike and len(np.unique(matrix.data)) <= _DIFFERENT_WEIGHTS
 
 
 def _without_first_maps(graph: Graph, moved: list[Node]) -> list[Node]:

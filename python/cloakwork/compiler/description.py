@@ -118,6 +118,15 @@ class Description:
         own = self.guard
         return self.outputs if own is None or own.port is None else (*self.outputs, own.port)
 
+    def check_slots(self, slots: int) -> None:
+        """ModelError unless all values are laid out in ciphertexts of so many slots."""
+        for port in (*self.inputs, *self.encrypted_outputs):
+            if port.layout is not None and port.layout.slots != slots:
+                raise ModelError(
+                    f"{port.name!r}: expected a layout in ciphertexts of {slots} slots, got "
+                    f"{port.layout.slots}: take the description of this model's file"
+                )
+
     def capacity(self, slots: int) -> int:
         """The samples that one run takes, at most."""
         return self.inputs[0].capacity(slots)
@@ -173,6 +182,8 @@ class Description:
         every = [*ports[0], *ports[1], *([checked.port] if checked and checked.port else [])]
         if not all(ports) or len({port.layout is None for port in every}) > 1:
             raise inputs.wrong("inputs and outputs of one kind of layout")
+        if checked and checked.port and checked.port.name in {port.name for port in ports[1]}:
+            raise outputs.wrong(f"outputs beside the norms, {checked.port.name}")
         try:
             steps = ClientTail.from_json(tail.of(dict))
             steps.check([port.name for port in ports[1]])

@@ -53,12 +53,14 @@ class Graph:
     outputs       names of the values that the server returns, encrypted
     client_tail   what the client computes from them; by default nothing
     name          for reports
+    spare_levels  levels that outputs keep, for more room above their values; by default none
     """
 
     nodes: tuple[Node, ...]
     outputs: tuple[str, ...]
     client_tail: ClientTail = field(default_factory=lambda: ClientTail(()))
     name: str = "model"
+    spare_levels: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         sizes: dict[str, int] = {}

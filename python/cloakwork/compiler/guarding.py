@@ -10,8 +10,9 @@ have room.  The client decrypts the sums, and refuses results where one is above
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from math import ceil, inf, log2
 
 import numpy as np
@@ -20,6 +21,7 @@ from scipy import sparse
 
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Evaluate, Input, Node, Product
+from cloakwork.compiler.parameters import LEAST_SCALE
 from cloakwork.compiler.reach import Range, possible
 
 __all__ = ["GUARD", "Guarded", "Norm", "guarded"]
@@ -31,8 +33,12 @@ GUARD = "range check"
 _SQUARINGS, _SHARE = range(1, 6), 0.92
 # Arguments beyond a domain by less than this share are within it.
 _ROUNDING = 1e-6
+# By how much a polynomial of a composition may leave the domain of the next.
+_STAGE = 0.02
 # Products are guarded where outputs could need so many bits more than those of the sample.
 _MORE_BITS = 5.0
+# Bits of room beyond the largest output, of `parameters.room_of`, but for a sign.
+_ROOM_BITS = 2.0
 # The least share by which the sums of squares of other inputs may exceed the sample's.
 _LEAST_MARGIN = 0.1
 # Sums are scaled by a power of two down to this one, to keep those of any input from wrapping.
@@ -46,6 +52,7 @@ class Norm:
     value     its name; `source` where it comes from
     middle, size   elements x are within when |x - middle| <= size
     log       log2 of p
+    most      the largest sum of any accepted input whose earlier norms prove their ranges
     """
 
     value: str
@@ -53,6 +60,7 @@ class Norm:
     middle: float
     size: float
     log: int
+    most: float
 
     def __str__(self) -> str:
         return f"{self.value} ({self.source})" if self.source else self.value
@@ -89,10 +97,19 @@ def guarded(
     box      by input: the range of each element [size]
     sample   inputs [rows, *shape] by name, which must pass
     """
-    walk = _Walk(graph, box, _norms(graph, sample), margin, squares=False)
-    wanted = graph.trace_ranges(sample)
-    if _bits(walk.reach, graph.outputs) > _bits(wanted, graph.outputs) + _MORE_BITS:
-        walk = _Walk(graph, box, walk.sizes, margin, squares=True)
+    sizes, wanted = _norms(graph, sample), _bits(graph.trace_ranges(sample), graph.outputs)
+    squares = [n.output for n in graph.nodes if isinstance(n, Product) and n.a == n.b]
+    walk, best = None, (True, inf, inf)
+    # The last squares first: with them, earlier ones may need no guard.
+    for chosen in accumulate([[], *([one] for one in reversed(squares))]):
+        other = _Walk(graph, box, sizes, margin, frozenset(chosen))
+        bits = _bits(other.reach, graph.outputs)
+        found = bits > wanted + _MORE_BITS, other.scale_and_levels[1], bits
+        if walk is None or found < best:
+            walk, best = other, found
+        if found[:2] == (False, 0):
+            break
+    assert walk is not None
     if not walk.norms:
         return Guarded(graph, (), 1.0, walk.reach, tuple(walk.unproven))
     return _with_output(graph, walk)
@@ -120,7 +137,8 @@ def _norms(graph: Graph, sample: Mapping[str, Floats]) -> _Sizes:
     wanted: dict[str, set[float]] = {}
     for node in graph.nodes:
         if isinstance(node, Evaluate) and (domain := _domain(node)) is not None:
-            wanted.setdefault(node.input, set()).add(domain[0])
+            middle, half = domain
+            wanted.setdefault(node.input, set()).update((middle, middle - half, middle + half))
         elif isinstance(node, Product) and node.a == node.b:
             wanted.setdefault(node.a, set()).add(0.0)
     found: _Sizes = {}
@@ -145,10 +163,9 @@ class _Walk:
         box: Mapping[str, Range],
         sizes: _Sizes,
         margin: float,
-        *,
-        squares: bool,
+        squares: frozenset[str],
     ) -> None:
-        self.graph, self.sizes, self.margin, self.squares = graph, sizes, margin, squares
+        self.graph, self.sizes, self.margin = graph, sizes, margin
         self.norms: list[Norm] = []
         self.unproven: list[str] = []
         self.reach: dict[str, Range] = {}
@@ -160,7 +177,7 @@ class _Walk:
                 continue
             if isinstance(node, Evaluate):
                 self._argument(node)
-            elif squares and isinstance(node, Product) and node.a == node.b:
+            elif isinstance(node, Product) and node.output in squares:
                 self._factor(node)
             self.reach[node.output] = possible(node, self.reach, self.sums)
 
@@ -171,10 +188,16 @@ class _Walk:
             return
         middle, half = domain
         low, high = self.reach[node.input]
-        beyond = max(float((high - middle).max()), float((middle - low).max()))
-        # What a polynomial of a composition gives is within the domain of the next.
-        if beyond > half * (1 + _ROUNDING) and not isinstance(self.made[node.input], Evaluate):
-            self._guard(node.input, middle, half, node)
+        # The polynomials of a composition bring values into the next one's domain, but for errors.
+        is_stage = isinstance(self.made[node.input], Evaluate)
+        most = half * (1 + (_STAGE if is_stage else _ROUNDING))
+        above, below = bool((high - middle > most).any()), bool((middle - low > most).any())
+        if above or below:
+            # A side that no input leaves needs no proof.
+            sides = [(middle, half)]
+            sides += [] if below else [(middle - half, 2 * half)]
+            sides += [] if above else [(middle + half, 2 * half)]
+            self._guard(node, sides)
         self._clip(node.input, middle - half, middle + half)
 
     def _factor(self, node: Product) -> None:
@@ -184,17 +207,36 @@ class _Walk:
         low, high = self.reach[node.a]
         largest = np.maximum(np.abs(low), np.abs(high))
         if size > 0 and float(np.square(largest).sum()) > size * size:
-            self.norms.append(Norm(node.a, str(node.source), 0.0, size, 1))
+            self._append(node.a, node, (0.0, size), 1)
             self._clip(node.a, -size, size)
             self.sums[node.output] = size * size
 
-    def _guard(self, name: str, middle: float, half: float, node: Node) -> None:
-        known = self.sizes[name, middle] / half
-        fitting = [log for log, size in zip(_SQUARINGS, known, strict=True) if size <= _SHARE]
-        if fitting:
-            self.norms.append(Norm(name, str(node.source), middle, half, fitting[0]))
-        else:
-            self.unproven.append(name)
+    def _guard(self, node: Evaluate, sides: Sequence[tuple[float, float]]) -> None:
+        """By the least power, around the first of some middles, for which the sample has room."""
+        for middle, size in sides:
+            known = self.sizes[node.input, middle] / size
+            for log, share in zip(_SQUARINGS, known, strict=True):
+                if share <= _SHARE:
+                    self._append(node.input, node, (middle, size), log)
+                    return
+        self.unproven.append(node.input)
+
+    def _append(self, name: str, node: Node, within: tuple[float, float], log: int) -> None:
+        (middle, size), (low, high) = within, self.reach[name]
+        with np.errstate(over="ignore"):
+            shares = np.maximum(np.abs(low - middle), np.abs(high - middle)) / size
+            most = float((shares**2**log).sum())
+        self.norms.append(Norm(name, str(node.source), middle, size, log, most))
+
+    @property
+    def scale_and_levels(self) -> tuple[int, float]:
+        """The bits by which sums are scaled down, and the levels they keep, so that none wraps."""
+        if not self.norms:
+            return 0, 0
+        room = _bits(self.reach, self.graph.outputs) + _ROOM_BITS
+        more = log2(max(1.0, *(norm.most for norm in self.norms))) - room
+        bits = min(max(ceil(more), 0), _SCALE_BITS) if more < inf else _SCALE_BITS
+        return bits, max(ceil((more - bits) / LEAST_SCALE), 0) if more < inf else inf
 
     def _clip(self, name: str, low: float, high: float) -> None:
         least, most = self.reach[name]
@@ -210,19 +252,17 @@ def _with_output(graph: Graph, walk: _Walk) -> Guarded:
         weights = np.full(size, powers.unit(norm) ** -(2.0**norm.log))
         own = sparse.csr_array((weights, (np.full(size, row), np.arange(size))), (count, size))
         merged[name] = sparse.csr_array(merged[name] + own) if name in merged else own
-    reach = dict(walk.reach)
-    for node in powers.nodes:
-        reach[node.output] = possible(node, reach)
-    whole = Affine(powers.fresh(GUARD), (count,), tuple(merged.items()), np.zeros(count))
-    most = float(possible(whole, reach)[1].max())
-    room = _bits(reach, graph.outputs)
-    bits = min(max(ceil(log2(most) - room), 0), _SCALE_BITS) if most < inf else _SCALE_BITS
+    bits, levels = walk.scale_and_levels
     terms = tuple((name, sparse.csr_array(matrix * 2.0**-bits)) for name, matrix in merged.items())
-    check = replace(whole, terms=terms)
-    reach[check.output] = possible(check, reach)
-    outputs = (*graph.outputs, check.output)
-    made = replace(graph, nodes=(*graph.nodes, *powers.nodes, check), outputs=outputs)
-    return Guarded(made, tuple(walk.norms), 2.0**-bits, reach, tuple(walk.unproven))
+    check = Affine(powers.fresh(GUARD), (count,), terms, np.zeros(count))
+    unproven = (*walk.unproven, *(norm.value for norm in walk.norms if levels == inf))
+    made = replace(
+        graph,
+        nodes=(*graph.nodes, *powers.nodes, check),
+        outputs=(*graph.outputs, check.output),
+        spare_levels={check.output: 0 if levels == inf else int(levels)},
+    )
+    return Guarded(made, tuple(walk.norms), 2.0**-bits, walk.reach, unproven)
 
 
 @dataclass(eq=False)

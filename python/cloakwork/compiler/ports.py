@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 
 _MOST_ELEMENTS = 1 << 28
 _MOST_SLOTS = 1 << 17
+_MOST_EXPONENT = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,8 +170,9 @@ class Port:
             raise low.wrong("low <= high, and a finite error of 0 or more")
         laid = None if layout.value is None else _layout(layout, prod(lengths))
         divided = _edges(units[0], prod(lengths)) if units else np.ones(1)
-        if (np.frexp(divided)[0] != 0.5).any():
-            raise units[0].wrong("powers of two")
+        parts, exponents = np.frexp(divided)
+        if (parts != 0.5).any() or (np.abs(exponents) > _MOST_EXPONENT).any():
+            raise units[0].wrong(f"powers of two up to 2^{_MOST_EXPONENT}")
         return cls(name, lengths, least, most, laid, deviation, divided)
 
 

@@ -93,9 +93,10 @@ class CompileReport:
     cost_factor       by which the cost model may be off
     bootstrapping     how often, of how many slots, and where; empty without it
     accepted          which inputs have right results, in words
-    accepted_error    the largest error, by encryption and approximations, for any input that the
-                      client accepts and whose results it does not refuse: estimated from random
-                      ones.  None where inputs unlike the sample may give wrong results
+    accepted_error    the largest error of an output, before the client's own steps, by encryption
+                      and approximations, for any input that the client accepts and whose results it
+                      does not refuse: an estimate from random ones.  None where inputs unlike the
+                      sample may give wrong results
     """
 
     name: str
@@ -159,7 +160,8 @@ class CompileReport:
     def _accepted(self) -> str:
         if self.accepted_error is None:
             return self.accepted
-        return f"{self.accepted}; with an error of at most about {self.accepted_error:.2g}"
+        error = f"{self.accepted_error:.2g}"
+        return f"{self.accepted}; with an error of outputs estimated at up to {error}"
 
 
 def _seconds(seconds: float) -> str:

@@ -39,8 +39,9 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     margin     ranges of the sample are widened on both sides by this share of their width, 0 to 10
     precision  the largest error of an output, in its unit; by default 1 % of the largest output
     bounds     (low, high) of the inputs instead of the sample's, or by name; numbers, or arrays of
-               an input's shape.  By default those of the sample with four times the margin, of each
-               feature, or of all elements of pictures, of sequences and of features of one unit
+               an input's shape.  By default those of the sample with four times the margin, or the
+               margin without guard, of each feature, or of all elements of pictures, of sequences
+               and of features of one unit
     bootstrap  "auto": where a model is deeper than any modulus chain.  True: always.  False: never,
                such a model is refused
     guard      whether results are right for every accepted input, or refused: the first modulus has

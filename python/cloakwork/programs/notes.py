@@ -99,6 +99,7 @@ class Member:
 
 _WORDS: dict[type[Any], str] = {
     str: "a text", bool: "true or false", int: "an integer", list: "a list", dict: "an object",
+    float: "a number with a point",
 }  # fmt: skip
 
 

@@ -84,17 +84,18 @@ class GraphPlan:
     slots: int
     steps: tuple[Step, ...]
     outputs: tuple[str, ...]
+    spare: Mapping[str, int]
 
     @property
     def depth(self) -> int:
         """Levels that the chain needs."""
-        return max(step.depth for step in self.steps)
+        return max(step.depth + self.spare.get(step.node.output, 0) for step in self.steps)
 
     @once
     def latest(self) -> dict[str, int]:
         """The levels that may be used up at each value, by its name, so that the rest fits."""
         pairs = [(step.node.output, step.uses) for step in self.steps]
-        return latest_of(pairs, self.outputs, self.depth)
+        return latest_of(pairs, self.outputs, self.spare, self.depth)
 
     def used(self, step: Step) -> int:
         """The levels used up where a step is computed, with operands as low as the rest allows."""
@@ -154,14 +155,18 @@ class GraphPlan:
 
 
 def latest_of(
-    steps: Sequence[tuple[str, Mapping[str, int]]], outputs: Sequence[str], depth: int
+    steps: Sequence[tuple[str, Mapping[str, int]]],
+    outputs: Sequence[str],
+    spare: Mapping[str, int],
+    depth: int,
 ) -> dict[str, int]:
     """The most levels that may be used up at each value of steps in order.
 
     steps   names of values, each with the levels between its operands and it
-    depth   levels that outputs have used up
+    spare   levels that some outputs keep
+    depth   levels that the chain has
     """
-    found = dict.fromkeys(outputs, depth)
+    found = {name: depth - spare.get(name, 0) for name in outputs}
     for name, uses in reversed(steps):
         own = found.setdefault(name, depth)
         for operand, used in uses.items():
@@ -205,7 +210,7 @@ class Planner:
             else:
                 raise ModelError(_unexpected(node))
         order = [self.steps[name] for name in self._order()]
-        return GraphPlan(self.slots, tuple(order), self.graph.outputs)
+        return GraphPlan(self.slots, tuple(order), self.graph.outputs, self.graph.spare_levels)
 
     def _order(self) -> list[str]:
         """Names in the order of computation; conversions of layouts stand before their reader."""

@@ -38,12 +38,13 @@ class BatchPlan:
     def latest(self) -> dict[str, int]:
         """The levels that may be used up at each value, by its name, so that the rest fits."""
         pairs = [(n.output, dict.fromkeys(n.inputs, levels_of(n))) for n in self.graph.nodes]
-        return latest_of(pairs, self.graph.outputs, self.depth)
+        return latest_of(pairs, self.graph.outputs, self.graph.spare_levels, self.depth)
 
     @property
     def depth(self) -> int:
         """Levels that the chain needs."""
-        return max(self.depths.values())
+        spare = self.graph.spare_levels
+        return max(depth + spare.get(name, 0) for name, depth in self.depths.items())
 
     @property
     def rotations(self) -> list[int]:
