@@ -452,7 +452,7 @@ def test_a_sum_of_squares_bounds_what_is_made_of_them() -> None:
 
 
 def test_values_that_no_norm_can_guard_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cloakwork.compiler.guarding._SHARE", 0.1)
+    monkeypatch.setattr("cloakwork.compiler.guarding._SHARES", (0.1,))
     graph = network(1)
     sample = sample_like(graph, 60, 1)
     model = fhe.compile(graph, sample, precision=0.1, **SMALL)
@@ -472,13 +472,17 @@ def test_the_largest_norm_has_the_least_power_that_the_sample_has_room_for() -> 
     made = Evaluate("y", (256,), x, wave)
     graph = Graph((Input("x", (256,)), made), ("y",))
     generator = np.random.default_rng(0)
-    for size, log in ((0.05, 1), (0.2, 2), (0.45, 3), (0.6, 4), (0.75, 5)):
+    for size, log in ((0.05, 1), (0.2, 2), (0.39, 3), (0.55, 4), (0.66, 5)):
         sample = {"x": size * generator.choice([-1.0, 1.0], (20, 256))}
         found = guarded(graph, {"x": (np.full(256, -2.0), np.full(256, 2.0))}, sample, 0.25)
         assert [norm.log for norm in found.norms] == [log]
         # The p-norm of 256 equal elements.
         power = 2**log
-        assert size * 256 ** (1 / power) <= 0.92 < size * 256 ** (2 / power)
+        assert size * 256 ** (1 / power) <= 0.8 < size * 256 ** (2 / power)
+    # With less room where there is no more.
+    tight = {"x": 0.76 * generator.choice([-1.0, 1.0], (20, 256))}
+    found = guarded(graph, {"x": (np.full(256, -2.0), np.full(256, 2.0))}, tight, 0.25)
+    assert [norm.log for norm in found.norms] == [5]
     beyond = {"x": 0.9 * generator.choice([-1.0, 1.0], (20, 256))}
     found = guarded(graph, {"x": (np.full(256, -2.0), np.full(256, 2.0))}, beyond, 0.25)
     assert found.unproven == ("x",)

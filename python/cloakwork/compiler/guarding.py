@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate
+from itertools import accumulate, product
 from math import ceil, inf, log2
 
 import numpy as np
@@ -29,8 +29,9 @@ __all__ = ["GUARD", "Guarded", "Norm", "guarded"]
 Floats = NDArray[np.float64]
 
 GUARD = "range check"
-# Exponents p, as log2; the sample's norms are at most this share of what proves the range.
-_SQUARINGS, _SHARE = range(1, 6), 0.92
+# Exponents p, as log2; the sample's norms are at most the first share of what proves the range, so
+# that other inputs like it have room, or where no p has room for that, the second.
+_SQUARINGS, _SHARES = range(1, 6), (0.8, 0.92)
 # Arguments beyond a domain by less than this share are within it.
 _ROUNDING = 1e-6
 # By how much a polynomial of a composition may leave the domain of the next.
@@ -213,10 +214,10 @@ class _Walk:
 
     def _guard(self, node: Evaluate, sides: Sequence[tuple[float, float]]) -> None:
         """By the least power, around the first of some middles, for which the sample has room."""
-        for middle, size in sides:
+        for most, (middle, size) in product(_SHARES, sides):
             known = self.sizes[node.input, middle] / size
             for log, share in zip(_SQUARINGS, known, strict=True):
-                if share <= _SHARE:
+                if share <= most:
                     self._append(node.input, node, (middle, size), log)
                     return
         self.unproven.append(node.input)
