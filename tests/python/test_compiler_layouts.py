@@ -9,9 +9,9 @@ import pytest
 from cloakwork.compiler.costs import MEASURED, Ring, Work
 from cloakwork.compiler.layouts import Grid, Layout, laid_by
 from cloakwork.compiler.lowering.affine import AffinePlan, Candidates
-from cloakwork.compiler.lowering.covering import Entries, applied, swept
+from cloakwork.compiler.lowering.covering import applied, swept
 from cloakwork.compiler.nodes import Affine, Geometry, Source
-from cloakwork.errors import ModelError
+from cloakwork.errors import InternalError, ModelError
 from scipy import sparse
 
 RING = Ring(2**12, 4, 1, 4)
@@ -36,7 +36,7 @@ def ran(plan: AffinePlan, given: dict[str, tuple[Layout, Any]]) -> Any:
         layout, values = given[term.input]
         slots = layout.place(values)
         if term.factor is None:
-            total += applied(term.blocks, slots, plan.layout.count)
+            total += applied(term.cover.blocks, slots, plan.layout.count)
         else:
             total += term.factor * slots
     for step in plan.sums:
@@ -184,6 +184,20 @@ def test_a_layout_that_loses_elements_is_refused(shape: Any, runs: Any) -> None:
 
 
 def test_a_sweep_that_misses_an_entry_is_no_silent_result() -> None:
-    entries = Entries.of(sparse.csr_array(np.ones((2, 2))))
-    with pytest.raises(Exception, match="without a diagonal"):
-        swept(entries, np.array([[0, -1]]), np.array([[0, 1]]))
+    ones = sparse.csr_array(np.ones((2, 2)))
+    for rows, contents in ((1, [[0, 1]]), (2, [[0, -1]])):
+        with pytest.raises(InternalError, match="without a diagonal"):
+            swept(ones, rows, np.array(contents))
+
+
+@pytest.mark.parametrize("size", [1, 5, 64, 100])
+def test_the_sum_of_a_value_takes_no_level_where_other_slots_hold_zero(size: int) -> None:
+    layout = Layout.dense(size, 128)
+    for weight, zeros, free in ((1.0, {"x"}, True), (-3.0, {"x"}, True), (1.0, set(), False),
+                                (0.5, {"x"}, False)):  # fmt: skip
+        matrix = sparse.csr_array(np.full((1, size), weight))
+        node = Affine("y", (1,), (("x", matrix),), np.zeros(1))
+        plan, _ = Candidates(node, {"x": layout}, 128, price, zeros=zeros).best()
+        # A single element, times an integer, never needs one.
+        assert plan.uses_level is not (free or (size == 1 and weight == int(weight)))
+        check(plan, node, {"x": layout}, size)

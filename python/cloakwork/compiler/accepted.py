@@ -35,16 +35,9 @@ def accepted_inputs(
         node.output: _drawn(node, box[node.output], sample[node.output], count, generator)
         for node in made.graph.inputs
     }
-    if not made.norms:
-        return drawn
-    # Far beyond their domains, polynomials give what floats cannot hold.
-    with np.errstate(all="ignore"):
-        passed = (made.graph.run(drawn)[made.output] <= made.limit).all(axis=1)
-    # The sample itself passes.
-    return {
-        name: np.concatenate([sample[name][:count], values[passed]])
-        for name, values in drawn.items()
-    }
+    found = {name: np.concatenate([sample[name][:count], values]) for name, values in drawn.items()}
+    passed = made.passed(found)
+    return {name: values[passed] for name, values in found.items()}
 
 
 def _count(graph: Graph) -> int:
@@ -67,8 +60,17 @@ def _drawn(
     return np.clip(found, *edges).reshape(count, *node.shape)
 
 
-def largest_deviation(exact: Graph, other: Graph, inputs: Mapping[str, Floats]) -> float:
-    """How far the outputs of two graphs are apart for some inputs, and likely for others."""
+def largest_deviation(
+    exact: Graph, other: Graph, made: Guarded, inputs: Mapping[str, Floats]
+) -> float:
+    """How far the outputs of two graphs are apart for some inputs, and likely for others.
+
+    Doubts say how far they are apart because of jumps; that is bounded, whatever was drawn.
+    """
     first, second = exact.run(inputs), other.run(inputs)
-    found = max(float(np.abs(values - second[name]).max()) for name, values in first.items())
-    return _UNSEEN * found
+    doubts = np.clip(made.doubted(inputs), 0.0, None)
+    apart = np.max(
+        [np.abs(x - second[name]).reshape(len(x), -1).max(axis=1) for name, x in first.items()],
+        axis=0,
+    )
+    return _UNSEEN * max(float((apart - doubts).max()), 0.0) + made.most

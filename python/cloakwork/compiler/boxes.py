@@ -91,7 +91,7 @@ def units_of(graph: Graph, box: Mapping[str, Range]) -> dict[str, Floats]:
         own = np.ones(node.size)
         sizes = np.clip(sizes, 0.0, 2.0**_MOST_LOG2)
         mapped = all(isinstance(reader, Affine) for reader in readers[node.output])
-        if mapped and node.output not in graph.outputs and sizes.min() < _ALIKE * sizes.max():
+        if mapped and node.output not in graph.kept and sizes.min() < _ALIKE * sizes.max():
             least = np.where(sizes > 2.0**-_MOST_LOG2, sizes, 1.0)
             own = np.exp2(np.ceil(np.log2(least)) - _SIZE_LOG2)
         found[node.output] = own

@@ -50,21 +50,33 @@ def _check_norms(guard: Guard, slots: Floats, batch: int) -> None:
     port = guard.port
     assert port is not None
     limit = float(port.high[0])
-    most = _NORM_NOISE * limit
+    # Signs that are a little beyond 1 make doubts negative.
+    shares = [_NORM_NOISE] * len(guard.of) + [1.0] * len(guard.doubts)
+    most = limit * np.array(shares)
     low, high = port.spread(slots)
-    advice = "compile with inputs like it in the sample, or a larger margin"
     if (high > limit).any():
         place = int((high > limit).argmax())
         rows = np.flatnonzero(port.values_of(slots, batch)[:, place] > limit)
         row = int(rows[0]) if len(rows) else batch
         alone = "" if batch == 1 else "; without it the others have results"
-        raise OutsideError(
-            f"sample {row}: the input brings {guard.of[place]} out of the range for which the "
-            f"model was compiled, and results would be wrong: {advice}{alone}"
-        )
+        raise OutsideError(f"sample {row}: the input {_failed(guard, place)}{alone}")
     if (low < -most).any() or (port.layout is not None and (high - low > most).any()):
         hint = "give inputs like the sample, and results of this model alone"
         raise NoiseError("decrypt", None, hint, "a norm is not one that the model computes")
+
+
+def _failed(guard: Guard, place: int) -> str:
+    """What an element of the guard above its limit says of the input, and what to do."""
+    if place < len(guard.of):
+        return (
+            f"brings {guard.of[place]} out of the range for which the model was compiled, and "
+            "results would be wrong: compile with inputs like it in the sample, or a larger margin"
+        )
+    return (
+        f"is so near to thresholds of {guard.doubts[place - len(guard.of)]} that the encrypted "
+        "comparisons do not tell on which side it is: compile with a smaller precision= for finer "
+        "ones, or with guard=False to get mixtures of both sides"
+    )
 
 
 def _check_range(name: str, values: Floats, known: tuple[float, float], *, proven: bool) -> None:

@@ -66,9 +66,12 @@ class Client:
             )
             return self._keys
         keys = self.context.keygen(levels.rotations, conjugation=False, relinearization=False)
-        keys.add(conjugation=True, level=levels.conjugation)
-        keys.add(relinearization=True, level=levels.products)
-        keys.add_encapsulation(levels.raising)
+        if levels.conjugation is not None:
+            keys.add(conjugation=True, level=levels.conjugation)
+        if levels.products is not None:
+            keys.add(relinearization=True, level=levels.products)
+        if levels.raising is not None:
+            keys.add_encapsulation(levels.raising)
         self._keys = keys
         return keys
 

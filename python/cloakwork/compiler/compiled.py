@@ -167,7 +167,5 @@ def _check(program: Program, described: Description, path: str) -> None:
     if (np.abs(steps) > slots).any():
         raise LoadError(f"{place}.rotations: expected steps of {slots} slots")
     top, levels = next(iter(examples.values())).context.parameters.level, described.levels
-    if levels is not None:
-        given = [*levels.rotations.values(), levels.products, levels.conjugation, levels.raising]
-        if not 0 <= min(given) <= max(given) <= top:
-            raise LoadError(f"{place}.levels: expected levels from 0 to {top}")
+    if levels is not None and not all(0 <= level <= top for level in levels.all):
+        raise LoadError(f"{place}.levels: expected levels from 0 to {top}")

@@ -20,9 +20,9 @@ from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.costs import MEASURED, Ring, Work
 from cloakwork.compiler.cutting import cut
 from cloakwork.compiler.deep import SCALES, Deep, deepened
-from cloakwork.compiler.description import Description, Guard
+from cloakwork.compiler.description import Description, Guard, KeyLevels
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.guarding import Guarded, guarded
+from cloakwork.compiler.guarding import Guarded, guarded, unguarded, without_doubts
 from cloakwork.compiler.importing import from_model
 from cloakwork.compiler.layouts import Grid, Layout
 from cloakwork.compiler.lowering.affine import Candidates
@@ -37,7 +37,7 @@ from cloakwork.compiler.reach import Range
 from cloakwork.compiler.report import Alternative, CompileReport, NodeCost
 from cloakwork.compiler.sensitivity import Sensitivity
 from cloakwork.compiler.tolerances import tolerances_of
-from cloakwork.compiler.trials import Trial, tried
+from cloakwork.compiler.trials import Trial, diverged, tried
 from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bootstrapping.context import bootstrapping_parameters
@@ -59,12 +59,12 @@ REVEALED = "scores", "results"
 _SPARE_BITS, _WORTH = 2, 0.75
 # The bits by which the error of one trial may be above that of another with the same scale.
 _TRIAL_BITS = 4
+# The bits by which the scale of a trial is above that of one whose results were noise alone.
+_DIVERGED_BITS = 4
 # The ring on which affine maps are compared before parameters are known.
 _NOMINAL_DEGREE = 1 << 14
 # The least width of a range, relative to the widest of the value.
 _LEAST_WIDTH = 0.1
-# The largest error of a norm, in what proves the range.
-_NORM_ERROR = 0.1
 # Inputs may be beyond the sample by so many times the margin, where guards tell if it is too much.
 _ACCEPTED = 4.0
 # Domains of guarded models have at least this margin: norms need some room.
@@ -168,6 +168,23 @@ class _Layouts(NamedTuple):
     def ring(self, used: int) -> Ring:
         """After so many levels are used up."""
         return ring_of(self.sizes, used)
+
+    @property
+    def key_levels(self) -> KeyLevels:
+        """The highest level at which each key is used."""
+        if self.deep is not None:
+            return self.deep.key_levels
+        top, first = len(self.sizes.moduli) - 1, self.plan.first_product
+        turns = {step: top - used for step, used in self.plan.rotations.items()}
+        return KeyLevels(turns, None if first is None else top - first)
+
+    @property
+    def key_bytes(self) -> int:
+        """Of all evaluation keys in memory."""
+        if self.deep is not None:
+            return self.deep.key_bytes
+        rings = (self.ring(len(self.sizes.moduli) - 1 - level) for level in self.key_levels.all)
+        return sum(16 * own.digits * (own.limbs + own.special) * own.degree for own in rings)
 
     @property
     def seconds(self) -> float:
@@ -276,19 +293,17 @@ class _Compiler:
         boxes = [_box(graph, sample, options, share) for share in (_ACCEPTED, 1.0)]
         self.units = units_of(graph, boxes[0])
         self.wide, self.narrow = map(self._in_units, boxes)
-        self.sample = sample = {
+        self.given_sample = sample = {
             name: values / self.units[name].reshape(values.shape[1:])
             for name, values in sample.items()
         }
         self.given = graph = in_units(graph, self.units)
-        self.bare = joined(folded(self._approximated(graph)), is_cheaper)
-        exact, found = graph.run(sample), self.bare.run(sample)
-        self.approximation_error = max(
-            float(np.abs(exact[name] - values).max()) for name, values in found.items()
-        )
-        guards = guarded(self.bare, self.wide, sample, options.margin) if options.guard else None
+        made = joined(folded(self._approximated(graph)), is_cheaper)
+        self.bare = without_doubts(made)
+        guards = guarded(made, self.wide, sample, options.margin) if options.guard else None
         self.unproven = () if guards is None else guards.unproven
         self._take(None if self.unproven else guards)
+        self.approximation_error = self._approximation_error()
 
     def _in_units(self, box: Mapping[str, Range]) -> dict[str, Range]:
         units = self.units
@@ -298,11 +313,15 @@ class _Compiler:
         """Compile with these guards, or the bare graph."""
         self.graph = self.bare if guards is None else guards.graph
         self.guards, self.box = guards, self.narrow if guards is None else self.wide
+        passed = slice(None) if guards is None else guards.passed(self.given_sample)
+        sample = {name: values[passed] for name, values in self.given_sample.items()}
+        count = len(next(iter(sample.values())))
+        order, self.sensitivity = Sensitivity.of(self.graph, sample).ordered(count)
+        self.sample = {name: values[order] for name, values in sample.items()}
         self._plans: dict[tuple[Mode, int], GraphPlan] = {}
         self._deep_plans: dict[int, GraphPlan] = {}
         self.ranges = self._ranges()
         self.expected = self.graph.run(self.sample)
-        self.sensitivity = Sensitivity.of(self.graph, self.sample)
 
     def _approximated(self, graph: Graph) -> Graph:
         if not any(isinstance(node, Function) for node in graph.nodes):
@@ -311,9 +330,14 @@ class _Compiler:
         own = ApproximationOptions(
             max(margin, _LEAST_MARGIN) if self.options.guard else margin, self.options.precision
         )
-        made = approximate(graph, self.sample, own, self.wide)
+        made = approximate(graph, self.given_sample, own, self.wide)
         self.approximations, self.functions = str(made), made.rows
         return made.graph
+
+    def _approximation_error(self) -> float:
+        """On the sample, but for inputs that are refused."""
+        exact, found = self.given.run(self.sample), self.bare.run(self.sample)
+        return max(float(np.abs(exact[x] - one).max()) for x, one in found.items())
 
     def _ranges(self) -> Ranges:
         """The range of each element on the sample, with the margin; of inputs those accepted."""
@@ -375,13 +399,13 @@ class _Compiler:
         raise ParamError(
             "guard",
             f"outputs of up to {reach:.3g} for inputs within their bounds, with "
-            f"{len(guards.norms)} range checks, and no parameters with room for them",
+            f"{guards.checks} range checks, and no parameters with room for them",
             f"outputs like the sample's, up to {sample:.3g}: narrower bounds=, a larger degree=, "
             "or guard=False, with which inputs unlike the sample may give wrong results silently",
         ) from refusal
 
     def _precise(self, found: Iterator[_Layouts], wanted: Mapping[str, float]) -> _Tried:
-        pilot, most = None, 0
+        last, pilot, most, least = None, None, 0, 0
         for layouts in self._by_time(found):
             bits = layouts.sizes.scale
             if pilot is not None:
@@ -389,12 +413,17 @@ class _Compiler:
                 if gained < pilot.excess(wanted):
                     most = max(most, bits)
                     continue
-            tried = self._tried(layouts)
-            if tried.excess(wanted) <= 0:
-                return self._cheaper(tried, wanted)
-            pilot, most = tried, max(most, bits)
-        assert pilot is not None
-        raise self._imprecise(pilot, wanted, most)
+            if bits < least:
+                continue
+            last = self._tried(layouts)
+            if last.excess(wanted) <= 0:
+                return self._cheaper(last, wanted)
+            most = max(most, bits)
+            # Errors that grew beyond all values do not tell how far smaller noise brings them.
+            pilot = None if diverged(last.trial.errors, self.expected) else last
+            least = bits + (_DIVERGED_BITS if pilot is None else 0)
+        assert last is not None
+        raise self._imprecise(last, wanted, most)
 
     @staticmethod
     def _imprecise(pilot: _Tried, wanted: Mapping[str, float], most: int) -> ParamError:
@@ -533,8 +562,8 @@ class _Compiler:
         own, guards = self.options.precision, self.guards
         outputs = {name: self.expected[name] for name in self.bare.outputs}
         found = tolerances_of(self.graph, outputs) if own is None else dict.fromkeys(outputs, own)
-        if guards is not None and guards.norms:
-            found[guards.output] = _NORM_ERROR * guards.limit
+        if guards is not None and guards.checks:
+            found[guards.output] = guards.error
         return found
 
     def _model(self, found: _Tried) -> CompiledModel:
@@ -548,15 +577,15 @@ class _Compiler:
     def _description(
         self, layouts: _Layouts, errors: Mapping[str, float], report: Mapping[str, Any]
     ) -> Description:
-        levels = None if layouts.deep is None else layouts.deep.key_levels
+        levels = layouts.key_levels
         return Description(
             self.graph.name,
             tuple(self._port(layouts.plan, node.output, 0.0) for node in self.graph.inputs),
             tuple(
                 self._port(layouts.plan, name, errors.get(name, 0.0)) for name in self.bare.outputs
             ),
-            tuple(layouts.plan.rotations if levels is None else levels.rotations),
-            layouts.plan.needs_relinearization,
+            tuple(levels.rotations),
+            levels.products is not None,
             self.graph.client_tail,
             report,
             levels,
@@ -568,12 +597,14 @@ class _Compiler:
         own = self.guards
         if own is None:
             return None
-        if not own.norms:
+        if not own.checks:
             return Guard(None, ())
         port = self._port(plan, own.output, errors.get(own.output, 0.0))
-        most = (1 - _NORM_ERROR) * own.limit
+        most = own.limit - own.error
         return Guard(
-            replace(port, low=np.zeros(1), high=np.array([most])), tuple(map(str, own.norms))
+            replace(port, low=np.zeros(1), high=np.array([most])),
+            tuple(map(str, own.norms)),
+            own.doubts,
         )
 
     def _port(self, plan: GraphPlan | BatchPlan, name: str, error: float) -> Port:
@@ -599,7 +630,7 @@ class _Compiler:
             parameters=context.describe(),
             approximations=self.approximations,
             functions=self.functions,
-            sample_rows=min(len(values) for values in self.sample.values()),
+            sample_rows=min(len(values) for values in self.given_sample.values()),
             client=self.graph.client_tail.describe(),
             error=max(found.stated[name] for name in self.bare.outputs),
             approximation_error=self.approximation_error,
@@ -617,29 +648,23 @@ class _Compiler:
 
     def _accepted_error(self, found: _Tried) -> float | None:
         """The largest error of inputs that the client accepts; None where that is not known."""
-        guards = self.guards
-        if guards is None:
+        if self.guards is None:
             return None
-        inputs = accepted_inputs(guards, self.box, self.sample)
+        inputs = accepted_inputs(self.guards, self.box, self.sample)
         names, least = self.bare.outputs, max(found.stated[name] for name in self.bare.outputs)
         elsewhere = Sensitivity.of(self.graph, inputs).above(self.sensitivity, names)
-        changed = largest_deviation(self.given, self.bare, inputs) if self.functions else 0.0
+        changed = 0.0
+        if self.functions:
+            changed = largest_deviation(self.given, self.bare, self.guards, inputs)
         return least * max(elsewhere, 1.0) + max(changed, self.approximation_error)
 
     def _accepted(self) -> str:
         """Which inputs have right results, in words."""
-        own = self.guards
-        if own is None:
-            why = "without guards" if not self.options.guard else "with bootstrapping"
-            if self.unproven:
-                why = f"as no norm proves the ranges of {', '.join(self.unproven)}"
-            return f"{why}, inputs unlike the sample may give wrong results without a word"
-        if not own.norms:
-            return "results are right for all inputs within their bounds"
-        return (
-            "results are right for all inputs within their bounds, or refused after decryption, "
-            f"by norms of {', '.join(map(str, own.norms))}"
-        )
+        if self.guards is None and self.options.guard and not self.unproven:
+            return unguarded("with bootstrapping")
+        if self.guards is None:
+            return unguarded("without guards" if not self.options.guard else "", self.unproven)
+        return self.guards.describe(self.given_sample)
 
     def _first(self, mode: Mode) -> _Layouts | None:
         """The first plan without bootstrapping; None if there is none."""
@@ -653,9 +678,6 @@ class _Compiler:
         if layouts is None:
             return None
         sizes, plan, deep = layouts.sizes, layouts.plan, layouts.deep
-        whole = len(sizes.moduli) + len(sizes.special)
-        keys = len(plan.rotations) + plan.needs_relinearization
-        key_bytes = keys * 2 * sizes.digits * whole * sizes.degree * 8
         batch = isinstance(plan, BatchPlan)
         counts = [
             node.size if isinstance(plan, BatchPlan) else plan.layout(node.output).count
@@ -667,8 +689,8 @@ class _Compiler:
             depth=plan.depth,
             inputs=sizes.degree // 2 if batch else 1,
             seconds=layouts.seconds,
-            rotations=len(plan.rotations if deep is None else deep.key_levels.rotations),
-            key_bytes=key_bytes if deep is None else deep.key_bytes,
+            rotations=len(layouts.key_levels.rotations),
+            key_bytes=layouts.key_bytes,
             constant_bytes=plan.constant_bytes(layouts.ring, compact=layouts.mode == "memory")
             if deep is None
             else deep.constant_bytes,

@@ -31,13 +31,15 @@ _STEEP = {"log": 1.0, "reciprocal": 1.0, "rsqrt": 1.0, "sqrt": 1.0}
 def cut(graph: Graph) -> Graph:
     """The same results, with the end of the graph among the client's steps."""
     moved = _without_first_maps(graph, _furthest(graph))
-    if not any(isinstance(node, Function | Product) for node in moved):
-        return graph
     taken = {node.output for node in moved}
+    sizes = {node.output: node.size for node in graph.nodes}
+    before, after = (sum(sizes[x] for x in own) for own in (graph.outputs, _read(graph, taken)))
+    if after >= before and not any(isinstance(node, Function | Product) for node in moved):
+        return graph
     steps = (*map(_step, moved), *graph.client_tail.steps)
     outputs = tuple(_read(graph, taken))
     tail = ClientTail(graph.client_tail.results, steps)
-    nodes = tuple(_needed(graph, set(outputs)))
+    nodes = tuple(_needed(graph, {*outputs, *graph.doubts}))
     return replace(graph, nodes=nodes, outputs=outputs, client_tail=tail)
 
 
@@ -56,8 +58,10 @@ def _furthest(graph: Graph) -> list[Node]:
     taken: set[str] = set()
     best: set[str] = set()
     for node in reversed(graph.nodes):
-        if not _can_move(node) or any(
-            reader.output not in taken for reader in readers[node.output]
+        if (
+            not _can_move(node)
+            or node.output in graph.doubts
+            or any(reader.output not in taken for reader in readers[node.output])
         ):
             continue
         taken.add(node.output)

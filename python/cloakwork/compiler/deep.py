@@ -126,8 +126,8 @@ class Deep:
             ring = self.ring(level)
             limbs = 1 if compact else ring.limbs + ring.special
             for term in step.affine.terms if step.affine else ():
-                lengths = (len(each) for own in term.blocks.values() for each in own.values())
-                found += 8 * limbs * sum(min(2 * length, degree) for length in lengths)
+                period = 0 if term.cover is None else term.cover.period
+                found += 8 * limbs * term.diagonals * min(2 * period, degree)
         return found
 
     @once
@@ -135,10 +135,9 @@ class Deep:
         """The highest level at which each key is used."""
         own = self.bootstrapping
         rotations = dict(own.rotation_levels)
-        row = self.plan.slots
         for step, level in self.used_at:
             for turn in step.affine.rotations if step.affine else ():
-                near = (turn + row // 2 - 1) % row - row // 2 + 1
+                near = self.plan.nearest(turn)
                 if near:
                     rotations[near] = max(rotations.get(near, 0), level)
         others = own.key_levels
@@ -152,9 +151,7 @@ class Deep:
     @property
     def key_bytes(self) -> int:
         """Of all evaluation keys in memory."""
-        own = self.key_levels
-        levels = [*own.rotations.values(), own.products, own.conjugation, own.raising]
-        return sum(map(self.parameters.key_bytes, levels))
+        return sum(map(self.parameters.key_bytes, self.key_levels.all))
 
     def describe(self) -> str:
         """How often, of how many slots, where."""

@@ -23,14 +23,20 @@ VERSION = 2
 class KeyLevels:
     """The highest level at which each evaluation key is used; rotations by their steps.
 
-    products, conjugation   of the relinearization, and the conjugation
-    raising                 of the keys to a sparse secret and back
+    products, conjugation   of the relinearization, and the conjugation; None: there is none
+    raising                 of the keys to a sparse secret and back; None without bootstrapping
     """
 
     rotations: Mapping[int, int]
-    products: int
-    conjugation: int
-    raising: int
+    products: int | None = None
+    conjugation: int | None = None
+    raising: int | None = None
+
+    @property
+    def all(self) -> list[int]:
+        """Those of all keys."""
+        others = self.products, self.conjugation, self.raising
+        return [*self.rotations.values(), *(level for level in others if level is not None)]
 
     def to_json(self) -> dict[str, Any]:
         """For the note."""
@@ -52,20 +58,23 @@ class KeyLevels:
             if len(level) != 1:
                 raise pair.wrong("a step and a level")
             found[step] = level[0]
-        return cls(found, *(each.of(int) for each in others))
+        return cls(found, *(None if each.value is None else each.of(int) for each in others))
 
 
 @dataclass(frozen=True)
 class Guard:
     """What proves that results are right for all accepted inputs.
 
-    port   of one more output, [norms]: an element above `high` says that values left the range in
-           which the program computes the model; None where no accepted input can do that
-    of     the values whose norms these are
+    port     of one more output, [norms and doubts]: an element above `high` says that values left
+             the range in which the program computes the model, or that an input is too near a jump;
+             None where no accepted input can do that
+    of       the values whose norms these are
+    doubts   where the doubts come from
     """
 
     port: Port | None
     of: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """For the note."""
@@ -74,21 +83,22 @@ class Guard:
             "name": None if port is None else port.name,
             "port": None if port is None else port.to_json(),
             "of": list(self.of),
+            "doubts": list(self.doubts),
         }
 
     @classmethod
     def read(cls, note: Member) -> Guard:
         """From a file; LoadError names the place of what is wrong."""
-        name, port, of = note.members("name", "port", "of")
-        values = tuple(value.of(str) for value in of.parts())
+        name, port, *named = note.members("name", "port", "of", "doubts")
+        values, doubts = (tuple(value.of(str) for value in own.parts()) for own in named)
         if (name.value is None) is not (port.value is None):
             raise note.wrong("a name and a port, or neither")
         if port.value is None:
-            return cls(None, values)
+            return cls(None, values, doubts)
         found = Port.read(name.of(str), port)
-        if found.shape != (len(values),) or found.high.size != 1:
+        if found.shape != (len(values) + len(doubts),) or found.high.size != 1:
             raise port.wrong("a value for each of the guarded ones, with one limit")
-        return cls(found, values)
+        return cls(found, values, doubts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +107,8 @@ class Description:
 
     rotations         steps that need keys
     relinearization   whether products need one
-    levels            with bootstrapping: the highest level at which each key is used
+    levels            the highest level at which each key is used; None in files of version 1
+                      without bootstrapping: the highest of all
     report            as JSON's types
     guard             None: inputs unlike the sample may give wrong results without a word
     """
@@ -114,7 +125,7 @@ class Description:
 
     @property
     def encrypted_outputs(self) -> tuple[Port, ...]:
-        """What the server returns: the outputs, and the norms that the client checks."""
+        """What the server returns: the outputs, and the norms and doubts that it checks."""
         own = self.guard
         return self.outputs if own is None or own.port is None else (*self.outputs, own.port)
 

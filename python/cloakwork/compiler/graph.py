@@ -54,6 +54,8 @@ class Graph:
     client_tail   what the client computes from them; by default nothing
     name          for reports
     spare_levels  levels that outputs keep, for more room above their values; by default none
+    doubts        names of values [1] of Affines, 0 in exact arithmetic: how far at most results are
+                  off where a step is neither 0 nor 1, in their units
     """
 
     nodes: tuple[Node, ...]
@@ -61,6 +63,7 @@ class Graph:
     client_tail: ClientTail = field(default_factory=lambda: ClientTail(()))
     name: str = "model"
     spare_levels: Mapping[str, int] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         sizes: dict[str, int] = {}
@@ -71,7 +74,7 @@ class Graph:
             raise ModelError(f"{self.name}: expected at least one input to encrypt, found none")
         if not self.outputs or len(set(self.outputs)) != len(self.outputs):
             raise ModelError(f"{self.name}: expected different outputs, found {self.outputs}")
-        for name in self.outputs:
+        for name in self.kept:
             if name not in sizes:
                 raise ModelError(f"{self.name}: the output {name!r} is the result of no node")
         if not self.client_tail.results:
@@ -94,6 +97,11 @@ class Graph:
     def inputs(self) -> tuple[Input, ...]:
         """The values that the client encrypts."""
         return tuple(node for node in self.nodes if isinstance(node, Input))
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The names of values that are needed though no node may read them."""
+        return (*self.outputs, *self.doubts)
 
     @property
     def results(self) -> tuple[str, ...]:

@@ -6,6 +6,9 @@ they must.  For the others the program computes a norm: the sum of (x / d)^p, p 
 a value's elements, where d is how large they may be.  It is at least the largest |x / d|^p, so that
 a sum of at most 1 proves that all elements are within.  p is the least for which the sample's norms
 have room.  The client decrypts the sums, and refuses results where one is above 1.
+
+Doubts of a graph, which bound how far results are off where an input is near a jump, are further
+elements of that output, divided by the largest doubt of an input that is not refused.
 """
 
 from __future__ import annotations
@@ -23,8 +26,9 @@ from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Evaluate, Input, Node, Product
 from cloakwork.compiler.parameters import LEAST_SCALE
 from cloakwork.compiler.reach import Range, possible
+from cloakwork.compiler.simplifying import simplified
 
-__all__ = ["GUARD", "Guarded", "Norm", "guarded"]
+__all__ = ["GUARD", "Guarded", "Norm", "guarded", "without_doubts"]
 
 Floats = NDArray[np.float64]
 
@@ -42,6 +46,12 @@ _MORE_BITS = 5.0
 _ROOM_BITS = 2.0
 # The least share by which the sums of squares of other inputs may exceed the sample's.
 _LEAST_MARGIN = 0.1
+# Of the sample, this share may have doubts that are refused; the limit is above those of the others
+# by this factor, and at least this share of the largest output, and so many times what
+# approximations make of no doubt.
+_DOUBTFUL, _MORE_DOUBT, _LEAST_DOUBT, _NEGATIVE = 0.05, 2.0, 0.015, 3.0
+# The largest error of a norm, and of doubts alone, in the limit.
+_NORM_ERROR, _DOUBT_ERROR = 0.1, 0.4
 # Sums are scaled by a power of two down to this one, to keep those of any input from wrapping.
 _SCALE_BITS = 6
 
@@ -73,6 +83,8 @@ class Guarded:
 
     graph      with one more output, `GUARD`, [norms], if there are norms
     norms      the guarded values
+    doubts     where the doubts come from; their elements follow those of the norms
+    limits     the largest doubts that are not refused, in the unit of results
     limit      the largest element of the output that proves that the values stayed within
     reach      by value: the range of each element for all accepted inputs that pass the guards
     unproven   values that no norm can guard: results may be wrong without a word
@@ -83,10 +95,59 @@ class Guarded:
     limit: float
     reach: Mapping[str, Range]
     unproven: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+    limits: tuple[float, ...] = ()
+
+    @property
+    def checks(self) -> int:
+        """The number of elements that the client checks."""
+        return len(self.norms) + len(self.doubts)
+
+    @property
+    def most(self) -> float:
+        """The largest sum of doubts that are not refused."""
+        return sum(self.limits)
+
+    def doubted(self, inputs: Mapping[str, Floats]) -> Floats:
+        """The sum of the doubts of inputs [rows, *shape] by name, [rows]."""
+        if not self.doubts:
+            return np.zeros(len(next(iter(inputs.values()))))
+        found = self.graph.run(inputs)[self.output][:, len(self.norms) :]
+        return np.asarray(found @ np.array(self.limits) / self.limit)
+
+    @property
+    def error(self) -> float:
+        """The largest error of an element of the output that keeps what it proves."""
+        return (_NORM_ERROR if self.norms else _DOUBT_ERROR) * self.limit
+
+    def passed(self, inputs: Mapping[str, Floats]) -> NDArray[np.bool_]:
+        """Which inputs [rows, *shape] by name are not refused, [rows]."""
+        if not self.checks:
+            return np.ones(len(next(iter(inputs.values()))), dtype=np.bool_)
+        # Far beyond their domains, polynomials give what floats cannot hold.
+        with np.errstate(all="ignore"):
+            found = self.graph.run(inputs)[self.output] <= self.limit - self.error
+        return np.asarray(found.all(axis=1))
+
+    def describe(self, sample: Mapping[str, Floats]) -> str:
+        """Which inputs have right results, in words."""
+        if not self.checks:
+            return "results are right for all inputs within their bounds"
+        found = "results are right for all inputs within their bounds, or refused after decryption"
+        if self.norms:
+            found += f", by norms of {', '.join(map(str, self.norms))}"
+        if self.doubts:
+            passed = self.passed(sample)
+            found += (
+                f"; inputs so near to thresholds of {', '.join(dict.fromkeys(self.doubts))} that "
+                f"results could be off by {self.most:.2g} are refused: "
+                f"{int((~passed).sum())} of {len(passed)} of the sample"
+            )
+        return found
 
     @property
     def output(self) -> str:
-        """The name of the output with the sums, if there are norms."""
+        """The name of the output with the sums, if there are checks."""
         return self.graph.outputs[-1]
 
 
@@ -111,9 +172,37 @@ def guarded(
         if found[:2] == (False, 0):
             break
     assert walk is not None
-    if not walk.norms:
-        return Guarded(graph, (), 1.0, walk.reach, tuple(walk.unproven))
+    walk.doubts = _doubts(graph, sample, walk.reach)
     return _with_output(graph, walk)
+
+
+def without_doubts(graph: Graph) -> Graph:
+    """The outputs alone."""
+    return simplified(replace(graph, doubts=())) if graph.doubts else graph
+
+
+def _doubts(graph: Graph, sample: Mapping[str, Floats], reach: Mapping[str, Range]) -> list[_Doubt]:
+    """With limits that all of the sample passes but for the doubtful ones."""
+    outputs = graph.run(sample)
+    least = _LEAST_DOUBT * max(float(np.abs(values).max()) for values in outputs.values())
+    found = []
+    for node, values in graph.steps(sample):
+        if node.output not in graph.doubts:
+            continue
+        assert isinstance(node, Affine)
+        usual = float(np.quantile(values, 1 - _DOUBTFUL))
+        # Signs that are a little beyond 1 make a doubt negative.
+        limit = max(_MORE_DOUBT * usual, _NEGATIVE * -float(values.min()), least)
+        most = max(float(np.abs(edge).max()) for edge in reach[node.output]) / limit
+        found.append(_Doubt(node, limit, most))
+    return found
+
+
+def unguarded(why: str, unproven: Sequence[str] = ()) -> str:
+    """Which inputs have right results, in words, where nothing tells of others."""
+    if unproven:
+        why = f"as no norm proves the ranges of {', '.join(unproven)}"
+    return f"{why}, inputs unlike the sample may give wrong results without a word"
 
 
 def _bits(ranges: Mapping[str, Range], names: tuple[str, ...]) -> float:
@@ -155,6 +244,15 @@ def _norms(graph: Graph, sample: Mapping[str, Floats]) -> _Sizes:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class _Doubt:
+    """A doubt, the largest that passes, and the largest of any accepted input in terms of it."""
+
+    node: Affine
+    limit: float
+    most: float
+
+
 class _Walk:
     """The ranges of all values, with the norms that they rest on."""
 
@@ -169,6 +267,7 @@ class _Walk:
         self.graph, self.sizes, self.margin = graph, sizes, margin
         self.norms: list[Norm] = []
         self.unproven: list[str] = []
+        self.doubts: list[_Doubt] = []
         self.reach: dict[str, Range] = {}
         self.sums: dict[str, float] = {}
         self.made = {node.output: node for node in graph.nodes}
@@ -230,12 +329,19 @@ class _Walk:
         self.norms.append(Norm(name, str(node.source), middle, size, log, most))
 
     @property
+    def unit(self) -> float:
+        """The limit of norms and doubts: of a doubt alone its own, which needs no weights."""
+        return 1.0 if self.norms or len(self.doubts) != 1 else self.doubts[0].limit
+
+    @property
     def scale_and_levels(self) -> tuple[int, float]:
         """The bits by which sums are scaled down, and the levels they keep, so that none wraps."""
-        if not self.norms:
+        found = [*(norm.most for norm in self.norms), *(doubt.most for doubt in self.doubts)]
+        if not found:
             return 0, 0
+        found = [self.unit * one for one in found]
         room = _bits(self.reach, self.graph.outputs) + _ROOM_BITS
-        more = log2(max(1.0, *(norm.most for norm in self.norms))) - room
+        more = log2(max(1.0, *found)) - room
         bits = min(max(ceil(more), 0), _SCALE_BITS) if more < inf else _SCALE_BITS
         return bits, max(ceil((more - bits) / LEAST_SCALE), 0) if more < inf else inf
 
@@ -246,24 +352,44 @@ class _Walk:
 
 def _with_output(graph: Graph, walk: _Walk) -> Guarded:
     """The graph with the powers and sums of the norms, as one more output."""
-    powers, merged, count = _Powers(graph), dict[str, sparse.csr_array](), len(walk.norms)
-    for row, norm in enumerate(walk.norms):
+    if not walk.norms and not walk.doubts:
+        return Guarded(graph, (), 1.0, walk.reach, tuple(walk.unproven))
+    bits, levels = walk.scale_and_levels
+    unit = walk.unit * 2.0**-bits
+    powers, count, bias = _Powers(graph), len(walk.norms) + len(walk.doubts), []
+    rows: list[tuple[str, Floats, NDArray[np.int64]]] = []
+    for norm in walk.norms:
         name = powers.of(norm)
         size = powers.sizes[name]
-        weights = np.full(size, powers.unit(norm) ** -(2.0**norm.log))
-        own = sparse.csr_array((weights, (np.full(size, row), np.arange(size))), (count, size))
+        weight = unit * powers.unit(norm) ** -(2.0**norm.log)
+        rows.append((name, np.full(size, weight), np.arange(size)))
+        bias.append(0.0)
+    for doubt in walk.doubts:
+        # Of a doubt alone exactly 1.
+        share = unit / doubt.limit
+        ((name, matrix),) = doubt.node.terms
+        rows.append((name, share * matrix.data, matrix.indices))
+        bias.append(share * float(doubt.node.bias[0]))
+    merged: dict[str, sparse.csr_array] = {}
+    for row, (name, weights, columns) in enumerate(rows):
+        places = np.full(columns.size, row), columns
+        own = sparse.csr_array((weights, places), (count, powers.sizes[name]))
         merged[name] = sparse.csr_array(merged[name] + own) if name in merged else own
-    bits, levels = walk.scale_and_levels
-    terms = tuple((name, sparse.csr_array(matrix * 2.0**-bits)) for name, matrix in merged.items())
-    check = Affine(powers.fresh(GUARD), (count,), terms, np.zeros(count))
+    check = Affine(powers.fresh(GUARD), (count,), tuple(merged.items()), np.array(bias))
     unproven = (*walk.unproven, *(norm.value for norm in walk.norms if levels == inf))
+    others = (node for node in graph.nodes if node.output not in graph.doubts)
     made = replace(
         graph,
-        nodes=(*graph.nodes, *powers.nodes, check),
+        nodes=(*others, *powers.nodes, check),
         outputs=(*graph.outputs, check.output),
+        doubts=(),
         spare_levels={check.output: 0 if levels == inf else int(levels)},
     )
-    return Guarded(made, tuple(walk.norms), 2.0**-bits, walk.reach, unproven)
+    doubts = tuple(str(doubt.node.source) for doubt in walk.doubts)
+    limits = tuple(doubt.limit for doubt in walk.doubts)
+    return Guarded(
+        made, tuple(walk.norms), unit, walk.reach, unproven, doubts=doubts, limits=limits
+    )
 
 
 @dataclass(eq=False)

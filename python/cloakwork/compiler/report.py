@@ -143,8 +143,7 @@ class CompileReport:
             f"error of outputs by encryption: at most {self.error:.2g} for inputs like the sample "
             f"(from {self.trial_inputs} trial inputs); {bound}{changed}",
             self._accepted(),
-            f"measured: {_seconds(self.trial_seconds)} a run here; estimates are within a factor "
-            f"of {self.cost_factor:g}",
+            self._measured(),
         ]
         if self.sample_rows < FEW_ROWS:
             lines.append(
@@ -156,6 +155,19 @@ class CompileReport:
         lines += [self.bootstrapping] if self.bootstrapping else []
         lines += [node.describe(widest) for node in self.nodes]
         return "\n".join([*lines, *filter(None, [self.approximations, self.client])])
+
+    def _measured(self) -> str:
+        """How long a run took, and whether estimates fit this machine as it is."""
+        ratio = self.trial_seconds / self.chosen.seconds if self.chosen.seconds > 0 else 1.0
+        factor = f"a factor of {self.cost_factor:g}"
+        if 1 / self.cost_factor <= ratio <= self.cost_factor:
+            fit = f"estimates are within {factor}"
+        else:
+            fit = (
+                f"{ratio:.2g} times the estimate: estimates are within {factor} on one core with "
+                "AVX-512 IFMA and nothing beside it, and compare ways of layout on any machine"
+            )
+        return f"measured: {_seconds(self.trial_seconds)} a run here; {fit}"
 
     def _accepted(self) -> str:
         if self.accepted_error is None:

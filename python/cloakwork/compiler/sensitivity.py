@@ -56,6 +56,18 @@ class Sensitivity:
                 squares[name] += np.square((values - exact[name]) / _NOISE)
         return cls(rows, {name: np.sqrt(found / _DRAWS) for name, found in squares.items()})
 
+    def ordered(self, count: int) -> tuple[NDArray[np.int64], Sensitivity]:
+        """The order of `count` rows of the sample, the most sensitive first, and what it has then.
+
+        Trials of the first rows show the largest errors, and what noise there is: where outputs are
+        not sensitive, errors are those within polynomials.
+        """
+        most = np.max([np.abs(found).max(axis=1) for found in self.factors.values()], axis=0)
+        first = self.rows[np.argsort(-most, kind="stable")[:_MOST_INDEPENDENT]]
+        order = np.concatenate([first, np.setdiff1d(np.arange(count), first)])
+        places = np.argsort(order)
+        return order, Sensitivity(places[self.rows], self.factors)
+
     def stated(self, differences: Mapping[str, Floats]) -> dict[str, float]:
         """The error of each output for inputs like the sample.
 

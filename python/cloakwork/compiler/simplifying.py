@@ -60,7 +60,7 @@ class _Pass:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.nodes: dict[str, Node] = {}
-        self.outputs = set(graph.outputs)
+        self.outputs = set(graph.kept)
         self.alive = _alive(graph.nodes, self.outputs)
         # Names of values that are the same elements as another.
         self.same: dict[str, str] = {}

@@ -84,11 +84,18 @@ def tried(
                 differences[name].append(values - expected[name][rows])
                 errors[name] = max(errors[name], float(np.abs(differences[name][-1]).max()))
             bound = max(bound, *(_bound(result[port.name]) for port in described.outputs))
+            if diverged(errors, expected):
+                break
     assert program is not None
     # The keys of a deep model take gigabytes.
     program.forget(client.evaluation)
     joined = {name: np.concatenate(parts) for name, parts in differences.items()}
     return program, Trial(errors, bound, seconds, len(next(iter(joined.values()))), joined)
+
+
+def diverged(errors: Mapping[str, float], expected: Values) -> bool:
+    """Whether an output deviates by more than its largest expected value."""
+    return any(error > np.abs(expected[name]).max() for name, error in errors.items())
 
 
 def _check_memory(program: Program, capacity: int) -> None:

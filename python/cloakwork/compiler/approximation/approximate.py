@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 _PRECISION = 0.01
 # Without a stated precision, the share of inputs whose outputs may deviate more if a model has
 # jumps: next to one there is no precision.
-_NEXT_TO_JUMPS = 0.1
+_NEXT_TO_JUMPS = 0.05
 # A label that deviations of this share of the largest output change is a tie, which any changes.
 _TIE, _TIE_TRIALS = 1e-6, 8
 # Rows of the sample on which each recipe is measured: so much work in all, within these numbers.

@@ -35,8 +35,9 @@ _LEAST_LENGTH = 2.0**-10
 _SINGULAR = {"log", "reciprocal", "rsqrt"}
 # Functions that are finite at 0, and not defined below.
 _ROOTS = {"sqrt"}
-# A domain covers all possible arguments where that makes it longer by no more than this factor.
-_WHOLE = 1.25
+# A domain covers all possible arguments where that makes it longer by no more than this factor; of
+# a jump, where it makes no element's longer than that: a factor of 2 costs half a level or so.
+_WHOLE, _WHOLE_JUMP = 1.25, 32.0
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,9 @@ def domain_of(
     low = np.minimum(np.maximum(low, possible[0]), sample[0])
     high = np.maximum(np.minimum(high, possible[1]), sample[1])
     if node.kind in JUMPS:
-        sizes = np.maximum(-low, high)
+        sizes, most = np.maximum(-low, high), np.maximum(-possible[0], possible[1])
+        if bool((most <= _WHOLE_JUMP * sizes).all()):
+            sizes = np.maximum(sizes, most)
         return Domain(-1.0, 1.0, np.where(sizes > 0, sizes, 1.0))
     low, high = _whole(low, high, *possible)
     if node.kind in _SINGULAR:

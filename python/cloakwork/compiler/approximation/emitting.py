@@ -50,7 +50,7 @@ class _Emission:
         readers = self.readers[node.output]
         functions = [reader for reader in readers if isinstance(reader, Function)]
         others = [reader for reader in readers if not isinstance(reader, Function | Affine)]
-        is_free = len(functions) == 1 and not others and node.output not in self.graph.outputs
+        is_free = len(functions) == 1 and not others and node.output not in self.graph.kept
         return functions[0] if is_free and len(readers) > 1 else None
 
     def _scale_at_once(self, node: Affine, reader: Function) -> None:

@@ -2,6 +2,16 @@
 
 A leaf is reached where every comparison on its path holds: the product of step(x - t) or of
 1 - step(x - t).  All leaves are computed together, in ceil(log2(depth)) rounds of products.
+
+Leaves stand in order, and an inner node stands in the place of the first leaf right of it, so that
+what a leaf reads is no further away than its tree is wide: the maps from nodes to leaves have few
+diagonals, however many trees there are.
+
+Where x is so near to t that the encrypted step is between 0 and 1, a tree gives a mixture of leaves
+with shares r that add up to 1, and deviates by at most (1 - r_i) s, where i is the right leaf and s
+the spread of the tree's values.  A step of x on the right side of t is at least half right; by
+induction over the path then 1 - r_i <= 3/2 (1 - sum r^2).  The sum of 3/2 (1 - sum r^2) s over the
+trees is a doubt of the graph.
 """
 
 from __future__ import annotations
@@ -19,14 +29,18 @@ from cloakwork.compiler.importing.scores import classes_of, classified
 from cloakwork.compiler.importing.values import Call, Secret, Value, handles
 
 Floats = NDArray[np.float64]
+# The numbers of a tree and of a node.
+Key = tuple[Any, Any]
 _MOST_NODES = 1 << 16
+# What 1 - sum r^2 is multiplied by to bound 1 - r_i.
+_DOUBT = 1.5
 # Which comparison leads to the true branch: (whether x is above the threshold, inclusively).
 _MODES = {"BRANCH_LEQ": (False, True), "BRANCH_LT": (False, False),
           "BRANCH_GTE": (True, True), "BRANCH_GT": (True, False)}  # fmt: skip
 
 
 class _Trees:
-    """Inner nodes, and leaves with their paths: lists of (inner node, whether it must hold)."""
+    """Leaves with their paths: lists of (place of an inner node, whether it must hold)."""
 
     def __init__(self, call: Call) -> None:
         self.call = call
@@ -40,43 +54,58 @@ class _Trees:
         self.rows = {(row[0], row[1]): row for row in rows}
         if len(self.rows) != len(rows):
             raise call.wrong("nodes of different numbers", "one twice in a tree")
-        self.inner: list[tuple[Any, Any]] = []
-        self.leaves: list[tuple[tuple[Any, Any], list[tuple[int, bool]]]] = []
+        # The inner node in each place, None in that of a tree's first leaf.
+        self.inner: list[Key | None] = []
+        self.leaves: list[tuple[Key, list[tuple[int, bool]]]] = []
+        # The number of each leaf's tree.
+        self.trees: list[int] = []
+        self.products: dict[tuple[str, str], str] = {}
         reached = {(row[0], row[5 + side]) for row in rows for side in (0, 1)
                    if row[4] != "LEAF"}  # fmt: skip
-        for tree in dict.fromkeys(row[0] for row in rows):
+        for number, tree in enumerate(dict.fromkeys(row[0] for row in rows)):
             roots = [key for key in self.rows if key[0] == tree and key not in reached]
             if len(roots) != 1:
                 raise call.wrong(f"one root of tree {tree}", len(roots))
             self._walk(roots[0])
+            self.trees += [number] * (len(self.leaves) - len(self.trees))
 
-    def _walk(self, root: tuple[Any, Any]) -> None:
-        waiting: list[tuple[tuple[Any, Any], list[tuple[int, bool]]]] = [(root, [])]
-        seen: set[tuple[Any, Any]] = set()
+    def _walk(self, root: Key) -> None:
+        """Append a tree's leaves and inner nodes, from left to right."""
+        waiting: list[tuple[Key, list[tuple[Key, bool]]]] = [(root, [])]
+        seen: set[Key] = set()
+        found, places = [], dict[Key, int]()
         while waiting:
             key, path = waiting.pop()
             if key in seen or key not in self.rows:
                 raise self.call.wrong("a tree", f"node {key[1]} of tree {key[0]}, twice or missing")
             seen.add(key)
             row = self.rows[key]
-            if row[4] == "LEAF":
-                self.leaves.append((key, path))
+            if row[4] != "LEAF":
+                if row[4] not in _MODES:
+                    raise self.call.wrong(f"a mode of {sorted(_MODES)}", row[4])
+                waiting.append(((key[0], row[6]), [*path, (key, False)]))
+                waiting.append(((key[0], row[5]), [*path, (key, True)]))
                 continue
-            if row[4] not in _MODES:
-                raise self.call.wrong(f"a mode of {sorted(_MODES)}", row[4])
-            place = len(self.inner)
-            self.inner.append(key)
-            waiting.append(((key[0], row[6]), [*path, (place, False)]))
-            waiting.append(((key[0], row[5]), [*path, (place, True)]))
+            # The node between this leaf and the one before is the last whose false branch it is in.
+            node = next((node for node, holds in reversed(path) if not holds), None)
+            if node is not None:
+                places[node] = len(self.inner)
+            self.inner.append(node)
+            found.append((key, path))
+        for key, path in found:
+            self.leaves.append((key, [(places[node], holds) for node, holds in path]))
 
     def decisions(self, x: Secret) -> Secret:
-        """[1, inner]: 1 where a node's comparison leads to its true branch."""
+        """[1, leaves]: 1 in a node's place where its comparison leads to its true branch."""
         call, size = self.call, self.call.builder.size(x.name)
-        features = np.array([int(self.rows[key][2]) for key in self.inner])
-        if (features < 0).any() or (features >= size).any():
-            raise call.wrong(f"features below {size}", int(features.max()))
-        thresholds = np.array([float(self.rows[key][3]) for key in self.inner])
-        modes = [_MODES[self.rows[key][4]] for key in self.inner]
+        rows = [None if key is None else self.rows[key] for key in self.inner]
+        features = np.array([-1 if row is None else int(row[2]) for row in rows])
+        named = [int(row[2]) for row in rows if row is not None]
+        if min(named) < 0 or max(named) >= size:
+            raise call.wrong(f"features below {size}", max(named))
+        # What stands in other places is read by no leaf, and far from a jump.
+        thresholds = np.array([-1.0 if row is None else float(row[3]) for row in rows])
+        modes = [(True, True) if row is None else _MODES[row[4]] for row in rows]
         # step(u) is 1 from u = 0 on; an exclusive comparison is 1 minus the opposite one.
         above = np.array([mode[0] == mode[1] for mode in modes])
         signs = np.where(above, 1.0, -1.0)
@@ -88,21 +117,28 @@ class _Trees:
         weights = np.where(flips, -1.0, 1.0)
         return Secret(call.builder.scaled(steps, weights, flips.astype(np.float64)), found.shape)
 
-    def reached(self, x: Secret) -> Secret:
-        """[1, leaves]: 1 at the leaf of each tree, else 0."""
+    def factors(self, x: Secret) -> list[str]:
+        """Values [leaves], whose product is 1 at the leaf of each tree, else 0."""
         call, count = self.call, len(self.leaves)
-        if not self.inner:
-            matrix = sparse.csr_array((count, call.builder.size(x.name)))
-            return call.affine([(x.name, matrix)], np.ones(count), (count,))
-        decisions = self.decisions(x)
         depth = max(len(path) for _, path in self.leaves)
-        rounds = 1 << max(depth - 1, 0).bit_length()
-        factors = [self._factor(decisions, level) for level in range(rounds)]
-        while len(factors) > 1:
-            factors = [
-                call.builder.product(a, b) for a, b in zip(factors[::2], factors[1::2], strict=True)
-            ]
-        return Secret(factors[0], (1, count))
+        if depth == 0:
+            matrix = sparse.csr_array((count, call.builder.size(x.name)))
+            return [call.affine([(x.name, matrix)], np.ones(count), (count,)).name]
+        decisions = self.decisions(x)
+        return [self._factor(decisions, level) for level in range(depth)]
+
+    def _product(self, factors: Sequence[str], weights: Floats | None = None) -> str:
+        """The product of factors in rounds, the last times weights [leaves]."""
+        builder, found = self.call.builder, list(factors)
+        if weights is not None:
+            found[-1] = builder.scaled(found[-1], weights)
+        while len(found) > 1:
+            pairs = list(zip(found[::2], found[1::2], strict=False))
+            for pair in pairs:
+                if pair not in self.products:
+                    self.products[pair] = builder.product(*pair)
+            found = [*(self.products[pair] for pair in pairs), *found[2 * len(pairs) :]]
+        return found[0]
 
     def _factor(self, decisions: Secret, level: int) -> str:
         """[leaves]: the comparison at one depth of each path, 1 beyond its end."""
@@ -134,8 +170,24 @@ class _Trees:
         if kind not in ("SUM", "AVERAGE"):
             raise call.wrong("an aggregate_function of SUM or AVERAGE", kind)
         scale = 1.0 / len({key[0] for key, _ in self.leaves}) if kind == "AVERAGE" else 1.0
-        reached = self.reached(x)
-        return call.affine([(reached.name, scale * weights)], base, (count,))
+        factors = self.factors(x)
+        self._doubt(factors, scale * weights)
+        if count == 1 and len(factors) > 1:
+            # A sum without weights takes no level.
+            weighted = self._product(factors, scale * weights[0])
+            return call.affine([(weighted, np.ones_like(weights))], base, (1,))
+        return call.affine([(self._product(factors), scale * weights)], base, (count,))
+
+    def _doubt(self, factors: Sequence[str], weights: Floats) -> None:
+        """A value that bounds how far mixtures of leaves are from the exact sums."""
+        builder, trees = self.call.builder, np.array(self.trees)
+        starts = np.flatnonzero(np.diff(trees, prepend=-1))
+        lows, highs = (edge.reduceat(weights, starts, axis=1) for edge in (np.minimum, np.maximum))
+        spreads = _DOUBT * (highs - lows).max(axis=0)
+        if spreads.any():
+            own = self._product(factors), self._product(factors, spreads[trees])
+            square = builder.product(*own)
+            builder.doubt([(square, np.full((1, trees.size), -1.0))], float(spreads.sum()))
 
 
 def _listed(call: Call, name: str) -> list[Any]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.compiler.costs import Work
 from cloakwork.compiler.layouts import Grid, Layout, power_above
-from cloakwork.compiler.lowering.covering import Blocks, Entries, aligned, swept
+from cloakwork.compiler.lowering.covering import Cover, aligned, swept
 from cloakwork.compiler.nodes import Affine
 from cloakwork.fhe.circuits.diagonals import MapSteps, jumps, map_steps_of
 
@@ -24,6 +25,7 @@ _WIDTHS_MAX = 1 << 12
 # What a key is worth, in giant steps, where giant steps are chained to have few of them.
 _KEY_COST = 0.5
 
+Floats = NDArray[np.float64]
 Price = Callable[[Work], float]
 
 
@@ -33,28 +35,29 @@ class Term:
 
     input: str
     factor: int | None = None
-    blocks: Blocks = field(default_factory=dict)
+    cover: Cover | None = None
     steps: MapSteps | None = None
     baby_steps: int = 1
 
     @property
     def diagonals(self) -> int:
         """The number of products with plaintexts."""
-        return sum(map(len, self.blocks.values()))
+        return 0 if self.cover is None else sum(map(len, self.cover.offsets.values()))
 
     @property
     def is_slotwise(self) -> bool:
         """Whether it is a product of one ciphertext with one plaintext, without rotations."""
         if self.steps is not None and (self.steps.inputs, self.steps.outputs) != (1, 1):
             return False
-        return self.blocks.keys() == {(0, 0)} and self.blocks[0, 0].keys() == {0}
+        return self.cover is not None and self.cover.offsets == {(0, 0): [0]}
 
 
 @dataclass(frozen=True, eq=False)
 class AffinePlan:
     """The terms, the steps by which their sum is then rotated and added, and the result's layout.
 
-    The slots that hold no element of the result hold 0 before the bias is added.
+    The slots that hold no element of the result hold 0 if there are weights, or if they do so in
+    all terms.
     """
 
     terms: tuple[Term, ...]
@@ -104,6 +107,7 @@ class Candidates:
     price    the seconds of some work at the level where the node is computed
     wanted   layouts that readers of the result would like
     chained  whether giant steps are taken one after the other, with one key for all
+    zeros    inputs that hold 0 in slots without an element
     """
 
     def __init__(
@@ -115,7 +119,9 @@ class Candidates:
         wanted: Sequence[Layout] = (),
         *,
         chained: bool = False,
+        zeros: Container[str] = (),
     ) -> None:
+        self.zeros = zeros
         self.node, self.slots, self.price, self.chained = node, slots, price, chained
         self.free = next((name for name, layout in inputs.items() if layout is None), None)
         self.inputs = {name: layout for name, layout in inputs.items() if layout is not None}
@@ -151,6 +157,9 @@ class Candidates:
                     yield made
 
     def _from(self, inputs: dict[str, Layout]) -> Iterator[AffinePlan]:
+        if (summed := self._summed(inputs)) is not None:
+            yield summed
+            return
         least = None
         if all(layout.is_single for layout in inputs.values()):
             for layout in self._layouts(inputs):
@@ -162,6 +171,18 @@ class Candidates:
         if rows > min(self.slots, _SWEPT_MAX) or (least is not None and least <= rows // 4):
             return
         yield self._swept(inputs, rows, max(period, rows))
+
+    def _summed(self, inputs: dict[str, Layout]) -> AffinePlan | None:
+        """The sum of all elements of one input, times a small integer, without a level."""
+        (name, matrix), *others = self.node.terms
+        layout = inputs[name]
+        if others or matrix.shape != (1, matrix.nnz) or name not in self.zeros:
+            return None
+        factor = _same_integer(matrix.data)
+        if factor is None or layout.count > 1 or not layout.is_single:
+            return None
+        sums = tuple(1 << log for log in range(layout.period.bit_length() - 1))
+        return AffinePlan((Term(name, factor),), sums, Layout.dense(1, self.slots))
 
     def _layouts(self, inputs: dict[str, Layout]) -> Iterator[Layout]:
         """Layouts of the result in which each element stands once."""
@@ -189,31 +210,25 @@ class Candidates:
                 terms.append(Term(name, factor))
                 continue
             rows, columns = (layout.places, layout.period), (own.places, own.period)
-            blocks = aligned(Entries.of(matrix), rows, columns, self.slots)
-            terms.append(self._term(name, blocks, (layout.count, own.count)))
+            cover = aligned(matrix, rows, columns, self.slots)
+            terms.append(self._term(name, cover))
         period = max(layout.period, *(inputs[name].period for name, _ in self.node.terms))
         whole = Layout(self.slots, layout.repeated(period), layout.size, layout.grid)
         return AffinePlan(tuple(terms), (), _shortened(whole))
 
     def _swept(self, inputs: dict[str, Layout], rows: int, period: int) -> AffinePlan:
-        numbers = np.arange(period) % rows
-        numbers[numbers >= self.node.size] = -1
         terms = []
         for name, matrix in self.node.terms:
             contents = inputs[name].repeated(period)
-            blocks = swept(Entries.of(matrix), numbers[np.newaxis], contents)
-            terms.append(self._term(name, blocks, (1, len(contents))))
+            cover = swept(matrix, rows, contents)
+            terms.append(self._term(name, cover))
         sums = tuple(rows << log for log in range((period // rows).bit_length() - 1))
         return AffinePlan(tuple(terms), sums, Layout.dense(self.node.size, self.slots, rows))
 
-    def _term(self, name: str, blocks: Blocks, shape: tuple[int, int]) -> Term:
-        # A ciphertext of the result without an entry is a product with zeros: the sum has all.
-        empty = set(range(shape[0])) - {output for output, _ in blocks}
-        blocks = blocks | {(output, 0): {0: np.zeros(1)} for output in empty}
-        offsets = {place: list(own) for place, own in blocks.items()}
-        width = _best_width(offsets, shape, self.price, chained=self.chained)
-        steps = map_steps_of(offsets, shape, width, chained=self.chained)
-        return Term(name, None, blocks, steps, width)
+    def _term(self, name: str, cover: Cover) -> Term:
+        width = _best_width(cover.offsets, cover.shape, self.price, chained=self.chained)
+        steps = map_steps_of(cover.offsets, cover.shape, width, chained=self.chained)
+        return Term(name, None, cover, steps, width)
 
 
 def scalar_factor(matrix: Any) -> int | None:
@@ -221,11 +236,15 @@ def scalar_factor(matrix: Any) -> int | None:
     size, columns = matrix.shape
     if size != columns or matrix.nnz != size:
         return None
-    values = matrix.data
+    diagonal = (matrix.indices == np.arange(size)).all() and (np.diff(matrix.indptr) == 1).all()
+    return _same_integer(matrix.data) if diagonal else None
+
+
+def _same_integer(values: Floats) -> int | None:
+    """A small integer that all values are."""
     first = float(values[0])
     whole = first.is_integer() and abs(first) <= _SMALL_INTEGER and (values == first).all()
-    diagonal = (matrix.indices == np.arange(size)).all() and (np.diff(matrix.indptr) == 1).all()
-    return int(first) if whole and diagonal else None
+    return int(first) if whole else None
 
 
 def _shortened(layout: Layout) -> Layout:

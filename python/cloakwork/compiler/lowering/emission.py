@@ -166,19 +166,23 @@ class Emitter:
             multiple = own if term.factor == 1 else own * term.factor
             total = multiple if total is None else total + multiple
         assert total is not None
+        if plan.sums and not products:
+            total = total.strided_sum(1 << len(plan.sums), plan.sums[0])
         return self._plus(total, plan.layout.place(bias)) if bias.any() else total
 
     def _product(self, term: Term, x: CkksCiphertext, layout: Layout, level: int) -> CkksCiphertext:
         own = x.rescale()
         own = own.lower(level) if own.level > level else own
         if term.is_slotwise:
-            diagonal = self._encoded(term.blocks[0, 0][0], own.level, None)
+            assert term.cover is not None
+            diagonal = self._encoded(term.cover.blocks[0, 0][0], own.level, None)
             return own * diagonal
-        steps = term.steps
+        steps, cover = term.steps, term.cover
         assert steps is not None
+        assert cover is not None
         linear = LinearMap(
             self.context,
-            term.blocks,
+            cover.blocks,
             (steps.outputs, steps.inputs),
             baby_steps=term.baby_steps,
             chained=steps.stride > 0,

@@ -18,7 +18,7 @@ def folded(graph: Graph) -> Graph:
     """
     readers, changed = graph.readers(), dict[str, Node]()
     for node in graph.nodes:
-        if not isinstance(node, Affine) or node.output in graph.outputs:
+        if not isinstance(node, Affine) or node.output in graph.kept:
             continue
         own = readers[node.output]
         polynomials = [one.polynomial for one in own if isinstance(one, Evaluate)]
@@ -52,7 +52,7 @@ def joined(graph: Graph, is_cheaper: Callable[[Affine, Affine, Affine], bool]) -
         second = nodes[name]
         while isinstance(second, Affine) and len(second.terms) == 1:
             first = nodes[second.inputs[0]]
-            alone = len(readers[first.output]) == 1 and first.output not in graph.outputs
+            alone = len(readers[first.output]) == 1 and first.output not in graph.kept
             if not isinstance(first, Affine) or not alone:
                 break
             both = _composed(first, second)

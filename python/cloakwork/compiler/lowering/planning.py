@@ -101,17 +101,30 @@ class GraphPlan:
         """The levels used up where a step is computed, with operands as low as the rest allows."""
         return step.used + self.latest[step.node.output] - step.depth
 
-    @property
-    def rotations(self) -> list[int]:
-        """The steps that need keys, each between -slots / 2 and slots / 2."""
-        found = {step for each in self.steps if each.affine for step in each.affine.rotations}
-        whole = {step % self.slots for step in found} - {0}
-        return sorted(step - self.slots if step > self.slots // 2 else step for step in whole)
+    @once
+    def rotations(self) -> dict[int, int]:
+        """The steps that need keys, and the levels used up where each key is first used."""
+        found: dict[int, int] = {}
+        for step in self.steps:
+            for turn in step.affine.rotations if step.affine else ():
+                near = self.nearest(turn)
+                if near:
+                    found[near] = min(found.get(near, self.depth), self._begin(step))
+        return dict(sorted(found.items()))
+
+    def nearest(self, turn: int) -> int:
+        """The same rotation of slots, between -slots / 2 and slots / 2."""
+        return (turn + self.slots // 2 - 1) % self.slots - self.slots // 2 + 1
 
     @property
-    def needs_relinearization(self) -> bool:
-        """Whether ciphertexts are multiplied."""
-        return any(isinstance(step.node, Product | Evaluate) for step in self.steps)
+    def first_product(self) -> int | None:
+        """The levels used up where ciphertexts are first multiplied; None if they are not."""
+        products = (step for step in self.steps if isinstance(step.node, Product | Evaluate))
+        return min(map(self._begin, products), default=None)
+
+    def _begin(self, step: Step) -> int:
+        """The levels used up where the work of a step begins."""
+        return self.latest[step.node.output] - max(step.uses.values(), default=0)
 
     def layout(self, name: str) -> Layout:
         """Of a value."""
@@ -193,6 +206,8 @@ class Planner:
         self.graph, self.slots, self.price, self.chained = graph, slots, price, chained
         self.readers = graph.readers()
         self.steps: dict[str, Step] = {}
+        # Values that are 0 in slots without an element.
+        self.zeros: set[str] = set()
 
     def plan(self) -> GraphPlan:
         """All steps; ModelError for a function that no polynomial approximates."""
@@ -250,8 +265,12 @@ class Planner:
         depth = max((self.steps[n].depth for n in node.inputs if n in self.steps), default=0)
         wanted = self._wanted(node)
         price = self._price(depth)
-        found = Candidates(node, known, self.slots, price, wanted, chained=self.chained)
+        found = Candidates(
+            node, known, self.slots, price, wanted, chained=self.chained, zeros=self.zeros
+        )
         plan, layouts = found.best()
+        if plan.uses_level:
+            self.zeros.add(node.output)
         for name in free[:1]:
             self.steps[name] = Step(self.graph[name], layouts[name], 0)
         self.steps[node.output] = Step(node, plan.layout, self._depth(plan), plan)
@@ -277,6 +296,8 @@ class Planner:
         if first.layout != second.layout:
             second = self._converted(second, first.layout)
             node = Product(node.output, node.shape, a, second.node.output, source=node.source)
+        if {first.node.output, second.node.output} & self.zeros:
+            self.zeros.add(node.output)
         depth = max(first.depth, second.depth) + 1
         self.steps[node.output] = Step(node, first.layout, depth)
 

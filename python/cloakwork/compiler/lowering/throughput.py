@@ -47,14 +47,15 @@ class BatchPlan:
         return max(depth + spare.get(name, 0) for name, depth in self.depths.items())
 
     @property
-    def rotations(self) -> list[int]:
+    def rotations(self) -> dict[int, int]:
         """None."""
-        return []
+        return {}
 
     @property
-    def needs_relinearization(self) -> bool:
-        """Whether ciphertexts are multiplied."""
-        return any(isinstance(node, Product | Evaluate) for node in self.graph.nodes)
+    def first_product(self) -> int | None:
+        """The levels used up where ciphertexts are first multiplied; None if they are not."""
+        products = (node for node in self.graph.nodes if isinstance(node, Product | Evaluate))
+        return min((self.latest[one.output] - levels_of(one) for one in products), default=None)
 
     def work(self, node: Node) -> Work:
         """What a node costs."""
