@@ -15,6 +15,7 @@ from cloakwork import fhe
 from cloakwork.compiler import compiling, trials
 from cloakwork.compiler.building import Builder
 from cloakwork.compiler.checking import OutsideWarning
+from cloakwork.compiler.client import Client
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.graph import Graph
@@ -415,3 +416,44 @@ def test_notes_that_do_not_fit_the_program_are_refused(
     model.program.save(path, more_notes={"model": text.replace(old, new, 1)})
     with pytest.raises(LoadError, match=words):
         fhe.load_model(path)
+
+
+def test_what_cannot_succeed_is_tried_at_a_small_degree(monkeypatch: pytest.MonkeyPatch) -> None:
+    degrees: list[int] = []
+    keygen = Client.keygen
+
+    def counted(self: Client) -> Any:
+        degrees.append(self.context.parameters.degree)
+        return keygen(self)
+
+    monkeypatch.setattr(Client, "keygen", counted)
+    graph = perceptron((6, 4, 2))
+    sample = np.random.default_rng(0).uniform(-1, 1, (40, 6))
+    model = fhe.compile(graph, sample, precision=1e-6, degree=2**14, insecure=True)
+    assert model.report.error <= 1e-6
+    # A scale of 2^30 is too small, whatever the degree.
+    assert degrees.count(2**11) >= 2
+    assert degrees.count(2**14) == 1
+
+
+@pytest.mark.parametrize("kind", ["product", "power", "mixed", "mixed twice"])
+def test_sums_without_a_level_rotate_at_the_level_of_their_keys(kind: str) -> None:
+    builder = Builder()
+    x = builder.input("x", (5,))
+    weights = np.diag([0.5, -1.5, 2.5, 0.3, 0.7])
+    weighted = builder.affine([(x, weights)])
+    if kind.startswith("mixed"):
+        bent = builder.function(x, "sigmoid")
+        bent = builder.function(bent, "sigmoid") if kind == "mixed twice" else bent
+        # Slots without an element hold 1/2 after a sigmoid.
+        weighted = builder.affine([(bent, np.eye(5)), (x, weights)])
+    value = builder.product(weighted, weighted)
+    value = builder.product(value, weighted) if kind == "power" else value
+    graph = builder.graph([builder.affine([(value, np.ones((1, 5)))])])
+    sample = np.random.default_rng(0).uniform(-1, 1, (30, 5))
+    model = fhe.compile(graph, sample, degree=2**11, insecure=True)
+    client, server = model.split()
+    found = client.decrypt(server.run(client.encrypt(sample[0])))
+    exact = next(iter(graph.run(sample[:1]).values()))
+    assert model.report.accepted_error is not None
+    assert np.abs(found - exact).max() <= model.report.accepted_error

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 from cloakwork import fhe
+from cloakwork.compiler.building import Builder
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.description import Description
+from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing import from_model
 from cloakwork.compiler.nodes import Affine, Function, Input
 from cloakwork.errors import LoadError, NoiseError, OutsideError
@@ -192,3 +194,31 @@ def test_mixtures_of_leaves_are_within_their_doubt() -> None:
     assert (apart <= held[doubt].ravel() + 1e-9).all()
     # Not by far more than needed: a third of it is reached.
     assert (apart / np.maximum(held[doubt].ravel(), 1e-9)).max() > 0.3
+
+
+def scaled(factor: float, *, squared: bool = False) -> Graph:
+    """A stump, times a number, or squared by the server."""
+    x, y = data(7)
+    graph = from_model(tree.DecisionTreeRegressor(max_depth=1).fit(x, y), x)
+    builder = Builder(graph.nodes)
+    builder.doubts = dict(graph.doubts)
+    value = builder.scaled(graph.outputs[0], factor)
+    return builder.graph([builder.product(value, value) if squared else value])
+
+
+def test_doubts_are_those_of_what_follows_the_trees() -> None:
+    x, _ = data(7)
+    errors = []
+    for factor in (1.0, 1000.0):
+        model = fhe.compile(scaled(factor), x, **SMALL)
+        assert model.report.accepted_error is not None
+        errors.append(model.report.accepted_error / factor)
+        row = x[0].copy()
+        ((feature, row[feature]),) = set(thresholds(model))
+        client, server = model.split()
+        with pytest.raises(OutsideError, match="near to thresholds"):
+            client.decrypt(server.run(client.encrypt(row)))
+    assert errors[0] == pytest.approx(errors[1], rel=0.5)
+    unknown = fhe.compile(scaled(1.0, squared=True), x, **SMALL)
+    assert unknown.report.accepted_error is None
+    assert "what follows" in unknown.describe()

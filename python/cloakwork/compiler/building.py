@@ -59,7 +59,7 @@ class Builder:
         self.name = name
         self.source = Source()
         self.reserved: set[str] = set()
-        self.doubts: list[str] = []
+        self.doubts: dict[str, str] = {}
         self._shapes = {node.output: tuple(node.shape) for node in self.nodes}
 
     def shape(self, name: str) -> tuple[int, ...]:
@@ -158,12 +158,12 @@ class Builder:
         made = Evaluate(self.fresh(name), self.shape(value), value, polynomial, source=self.source)
         return self.add(made)
 
-    def doubt(self, terms: Iterable[tuple[str, Any]], bias: float) -> None:
-        """A doubt of the graph: an affine map to one element, 0 in exact arithmetic."""
-        self.doubts.append(self.affine(terms, bias, name="doubt"))
+    def doubt(self, value: str, terms: Iterable[tuple[str, Any]], bias: float) -> None:
+        """A doubt of a value: an affine map to one element, 0 in exact arithmetic."""
+        self.doubts[self.affine(terms, bias, name="doubt")] = value
 
     def graph(self, outputs: Sequence[str], client_tail: ClientTail | None = None) -> Graph:
         """All of it, checked."""
         tail = client_tail if client_tail is not None else ClientTail(tuple(outputs))
-        doubts = tuple(self.doubts)
-        return Graph(tuple(self.nodes), tuple(outputs), tail, self.name, doubts=doubts)
+        nodes, doubts = tuple(self.nodes), dict(self.doubts)
+        return Graph(nodes, tuple(outputs), tail, self.name, doubts=doubts)

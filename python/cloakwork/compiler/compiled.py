@@ -169,3 +169,6 @@ def _check(program: Program, described: Description, path: str) -> None:
     top, levels = next(iter(examples.values())).context.parameters.level, described.levels
     if levels is not None and not all(0 <= level <= top for level in levels.all):
         raise LoadError(f"{place}.levels: expected levels from 0 to {top}")
+    multiplied = levels is None or (levels.products is not None) is described.relinearization
+    if levels is not None and not (multiplied and {*levels.rotations} == {*described.rotations}):
+        raise LoadError(f"{place}.levels: expected one for each key that the model needs")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, groupby, islice
 from math import ceil, log2
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,15 +22,16 @@ from cloakwork.compiler.cutting import cut
 from cloakwork.compiler.deep import SCALES, Deep, deepened
 from cloakwork.compiler.description import Description, Guard, KeyLevels
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.guarding import Guarded, guarded, unguarded, without_doubts
+from cloakwork.compiler.guarding import Guarded, gains, guarded, unguarded, without_doubts
 from cloakwork.compiler.importing import from_model
-from cloakwork.compiler.layouts import Grid, Layout
+from cloakwork.compiler.layouts import Grid, Layout, power_above
 from cloakwork.compiler.lowering.affine import Candidates
 from cloakwork.compiler.lowering.emission import Emitter, Ranges, Refreshes
 from cloakwork.compiler.lowering.folding import folded, joined
 from cloakwork.compiler.lowering.planning import GraphPlan, Planner
 from cloakwork.compiler.lowering.throughput import BatchEmitter, BatchPlan
 from cloakwork.compiler.nodes import Affine, Function
+from cloakwork.compiler.options import MODES, REVEALED, Mode, Options
 from cloakwork.compiler.parameters import LEAST_SCALE, Limits, choices, largest_scale, room_of
 from cloakwork.compiler.ports import Port
 from cloakwork.compiler.reach import Range
@@ -42,7 +43,6 @@ from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bootstrapping.context import bootstrapping_parameters
 from cloakwork.fhe.ckks import CkksContext
-from cloakwork.fhe.operands import is_number
 from cloakwork.fhe.parameters import Parameters, check_degree
 from cloakwork.fhe.schemes import ckks
 from cloakwork.fhe.security import asked_security, secure_degrees
@@ -50,10 +50,6 @@ from cloakwork.fhe.sizing import Sizes
 from cloakwork.programs.program import Program
 
 Floats = NDArray[np.float64]
-Mode = Literal["latency", "throughput", "memory"]
-MODES: tuple[Mode, ...] = ("latency", "throughput", "memory")
-REVEALED = "scores", "results"
-
 # The bits by which a cheaper scale is to be more exact than needed, and the share of the time that
 # it must not exceed to be worth another trial.
 _SPARE_BITS, _WORTH = 2, 0.75
@@ -61,6 +57,9 @@ _SPARE_BITS, _WORTH = 2, 0.75
 _TRIAL_BITS = 4
 # The bits by which the scale of a trial is above that of one whose results were noise alone.
 _DIVERGED_BITS = 4
+# Trials are made at a small degree first, from this one on, where that is smaller by this factor;
+# the noise of a slot grows at least with the root of the degree, and a trial is off by some bits.
+_PILOT_DEGREE, _PILOT_FACTOR, _PILOT_BITS = 1 << 11, 8, 1
 # The ring on which affine maps are compared before parameters are known.
 _NOMINAL_DEGREE = 1 << 14
 # The least width of a range, relative to the widest of the value.
@@ -71,41 +70,6 @@ _ACCEPTED = 4.0
 _LEAST_MARGIN = 0.1
 # The levels between bootstrappings for which layouts are compared.
 _NOMINAL_LEVELS = 8
-
-
-@dataclass(frozen=True)
-class Options:
-    """The checked options of `compile`."""
-
-    mode: Mode
-    limits: Limits
-    margin: float
-    precision: float | None
-    bounds: Mapping[str, Range]
-    bootstrap: Literal["auto"] | bool = "auto"
-    guard: bool = True
-
-    @classmethod
-    def checked(cls, scheme: str, mode: str, limits: Limits, **rest: Any) -> Options:
-        """ParamError for options of no meaning."""
-        if scheme != "ckks":
-            raise ParamError("scheme", repr(scheme), '"ckks"')
-        if mode not in MODES:
-            raise ParamError("optimize", repr(mode), " or ".join(f'"{one}"' for one in MODES))
-        margin, precision = rest["margin"], rest["precision"]
-        if not (is_number(margin) and 0 <= margin <= 10):
-            raise ParamError("margin", margin, "a number from 0 to 10")
-        if precision is not None and not (is_number(precision) and precision > 0):
-            raise ParamError("precision", precision, "the largest error of an output, above 0")
-        bootstrap = rest["bootstrap"]
-        if bootstrap != "auto" and not isinstance(bootstrap, bool):
-            raise ParamError("bootstrap", repr(bootstrap), '"auto", True or False')
-        if bootstrap is True and mode == "throughput":
-            raise ParamError("bootstrap", True, '"latency" or "memory" to optimize with it')
-        guard = rest["guard"]
-        if not isinstance(guard, bool):
-            raise ParamError("guard", repr(guard), "True or False")
-        return cls(mode, limits, float(margin), precision, rest["bounds"], bootstrap, guard)
 
 
 def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
@@ -297,10 +261,15 @@ class _Compiler:
             name: values / self.units[name].reshape(values.shape[1:])
             for name, values in sample.items()
         }
-        self.given = graph = in_units(graph, self.units)
+        gained = gains(graph)
+        graph = replace(graph, doubts=dict.fromkeys(graph.doubts, ""))
+        graph = in_units(graph if options.guard else without_doubts(graph), self.units)
+        self.given = graph
         made = joined(folded(self._approximated(graph)), is_cheaper)
         self.bare = without_doubts(made)
-        guards = guarded(made, self.wide, sample, options.margin) if options.guard else None
+        guards = None
+        if options.guard:
+            guards = guarded(made, self.wide, sample, options.margin, gained)
         self.unproven = () if guards is None else guards.unproven
         self._take(None if self.unproven else guards)
         self.approximation_error = self._approximation_error()
@@ -415,6 +384,10 @@ class _Compiler:
                     continue
             if bits < least:
                 continue
+            small = self._at_small_degree(layouts)
+            if small is not None and small.excess(wanted) > _PILOT_BITS:
+                last, most = last or small, max(most, bits)
+                continue
             last = self._tried(layouts)
             if last.excess(wanted) <= 0:
                 return self._cheaper(last, wanted)
@@ -494,15 +467,39 @@ class _Compiler:
         best = min(others, key=lambda one: one.seconds, default=pilot.layouts)
         if best.seconds > _WORTH * pilot.layouts.seconds:
             return pilot
+        small = self._at_small_degree(best)
+        if small is not None and small.excess(wanted) > _PILOT_BITS:
+            return pilot
         tried = self._tried(best)
         return tried if tried.excess(wanted) <= 0 else pilot
 
-    def _tried(self, layouts: _Layouts) -> _Tried:
-        deep = layouts.deep
-        context = self._context(layouts.sizes) if deep is None else deep.context
+    def _at_small_degree(self, layouts: _Layouts) -> _Tried | None:
+        """A trial with the same moduli at a degree without security, which takes little time.
+
+        Its errors are those that the degree of the layouts has at least.  None where no degree is
+        much smaller, or the model would be laid out with more levels.
+        """
+        sizes, mode = layouts.sizes, layouts.mode
+        widest = max(node.size for node in self.graph.nodes)
+        degree = max(_PILOT_DEGREE, 2 * power_above(widest))
+        if mode == "throughput" or sizes.degree < _PILOT_FACTOR * degree:
+            return None
+        small = replace(sizes, degree=degree)
+        plan = self._plan(mode, small)
+        if plan.depth > layouts.plan.depth:
+            return None
+        found = self._tried(_Layouts(mode, plan, small), layouts.seconds)
+        more = (sizes.degree / degree) ** 0.5
+        stated = {name: more * error for name, error in found.stated.items()}
+        return found._replace(layouts=layouts, stated=stated)
+
+    def _tried(self, layouts: _Layouts, pilot_of: float | None = None) -> _Tried:
+        """The trial of a plan; `pilot_of` the seconds of another, which alone is to be secure."""
+        deep, is_pilot = layouts.deep, pilot_of is not None
+        context = self._context(layouts.sizes, is_pilot) if deep is None else deep.context
         emitter = self._emitter(layouts, context)
         described = self._description(layouts, {}, {})
-        sample, estimate = (self.sample, self.expected), layouts.seconds
+        sample, estimate = (self.sample, self.expected), pilot_of or layouts.seconds
         program, trial = tried(emitter, described, context, sample, estimate)
         stated = self.sensitivity.stated(trial.differences)
         return _Tried(layouts, context, program, trial, stated)
@@ -517,8 +514,8 @@ class _Compiler:
             return Emitter(layouts.plan, context, self.ranges, compact=compact, refreshes=refreshes)
         return Emitter(layouts.plan, context, self.ranges, compact=layouts.mode == "memory")
 
-    def _context(self, sizes: Sizes) -> CkksContext:
-        security = self.options.limits.security
+    def _context(self, sizes: Sizes, insecure: bool) -> CkksContext:
+        security = None if insecure else self.options.limits.security
         return ckks(
             sizes.degree,
             sizes.moduli,

@@ -55,14 +55,12 @@ def _furthest(graph: Graph) -> list[Node]:
     readers, sizes = graph.readers(), {node.output: node.size for node in graph.nodes}
     inputs = {node.output for node in graph.inputs}
     most = sum(sizes[name] for name in graph.outputs)
+    doubtful = {*graph.doubts, *graph.doubts.values()}
     taken: set[str] = set()
     best: set[str] = set()
     for node in reversed(graph.nodes):
-        if (
-            not _can_move(node)
-            or node.output in graph.doubts
-            or any(reader.output not in taken for reader in readers[node.output])
-        ):
+        stays = not _can_move(node) or node.output in doubtful
+        if stays or any(reader.output not in taken for reader in readers[node.output]):
             continue
         taken.add(node.output)
         read = list(_read(graph, taken))

@@ -54,8 +54,9 @@ class Graph:
     client_tail   what the client computes from them; by default nothing
     name          for reports
     spare_levels  levels that outputs keep, for more room above their values; by default none
-    doubts        names of values [1] of Affines, 0 in exact arithmetic: how far at most results are
-                  off where a step is neither 0 nor 1, in their units
+    doubts        names of values [1] of Affines, 0 in exact arithmetic, each with the name of
+                  another: how far at most its elements are off where a step is neither 0 nor 1.
+                  Such values stay nodes; "" where none needs to
     """
 
     nodes: tuple[Node, ...]
@@ -63,7 +64,7 @@ class Graph:
     client_tail: ClientTail = field(default_factory=lambda: ClientTail(()))
     name: str = "model"
     spare_levels: Mapping[str, int] = field(default_factory=dict)
-    doubts: tuple[str, ...] = ()
+    doubts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         sizes: dict[str, int] = {}

@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.nodes import Affine, Evaluate, Input, Node, Product
+from cloakwork.compiler.nodes import Affine, Evaluate, Function, Input, Node, Product
 from cloakwork.compiler.parameters import LEAST_SCALE
 from cloakwork.compiler.reach import Range, possible
 from cloakwork.compiler.simplifying import simplified
 
-__all__ = ["GUARD", "Guarded", "Norm", "guarded", "without_doubts"]
+__all__ = ["GUARD", "Guarded", "Norm", "gains", "guarded", "unguarded", "without_doubts"]
 
 Floats = NDArray[np.float64]
 
@@ -52,6 +52,13 @@ _LEAST_MARGIN = 0.1
 _DOUBTFUL, _MORE_DOUBT, _LEAST_DOUBT, _NEGATIVE = 0.05, 2.0, 0.015, 3.0
 # The largest error of a norm, and of doubts alone, in the limit.
 _NORM_ERROR, _DOUBT_ERROR = 0.1, 0.4
+# The largest slopes of functions by which outputs may depend on a doubtful value.
+_SLOPES = {
+    "abs": 1.0, "erf": 1.13, "relu": 1.0, "sigmoid": 0.25, "softplus": 1.0, "softsign": 1.0,
+    "tanh": 1.0,
+}  # fmt: skip
+# No limit is less.
+_TINY = 1e-30
 # Sums are scaled by a power of two down to this one, to keep those of any input from wrapping.
 _SCALE_BITS = 6
 
@@ -151,13 +158,45 @@ class Guarded:
         return self.graph.outputs[-1]
 
 
+def gains(graph: Graph) -> dict[str, float]:
+    """By doubt: how far outputs are off at most where it is 1; inf where that is not known."""
+    return {doubt: _gain(graph, value) for doubt, value in graph.doubts.items()}
+
+
+def _gain(graph: Graph, value: str) -> float:
+    """By how much outputs change at most when all elements of a value change by up to 1."""
+    changes: dict[str, Floats] = {}
+    for node in graph.nodes:
+        read = [name for name in node.inputs if name in changes]
+        if node.output == value:
+            changes[value] = np.ones(node.size)
+        elif not read:
+            continue
+        elif isinstance(node, Affine):
+            parts = [abs(matrix) @ changes[x] for x, matrix in node.terms if x in changes]
+            changes[node.output] = np.sum(parts, axis=0)
+        elif isinstance(node, Function) and node.kind in _SLOPES:
+            changes[node.output] = _SLOPES[node.kind] * changes[read[0]]
+        else:
+            changes[node.output] = np.full(node.size, inf)
+    if value not in changes:
+        return inf
+    found = [float(changes[name].max()) for name in graph.outputs if name in changes]
+    return max((inf if np.isnan(one) else one for one in found), default=0.0)
+
+
 def guarded(
-    graph: Graph, box: Mapping[str, Range], sample: Mapping[str, Floats], margin: float
+    graph: Graph,
+    box: Mapping[str, Range],
+    sample: Mapping[str, Floats],
+    margin: float,
+    gained: Mapping[str, float] | None = None,
 ) -> Guarded:
     """A graph of polynomials, with guards for what the inputs of a box could bring out of range.
 
     box      by input: the range of each element [size]
     sample   inputs [rows, *shape] by name, which must pass
+    gained   by doubt: how far outputs are off where it is 1
     """
     sizes, wanted = _norms(graph, sample), _bits(graph.trace_ranges(sample), graph.outputs)
     squares = [n.output for n in graph.nodes if isinstance(n, Product) and n.a == n.b]
@@ -172,29 +211,39 @@ def guarded(
         if found[:2] == (False, 0):
             break
     assert walk is not None
-    walk.doubts = _doubts(graph, sample, walk.reach)
+    walk.doubts = _doubts(graph, sample, walk.reach, gained or {})
+    lost = (doubt for doubt in walk.doubts if doubt.gain == inf)
+    walk.unproven += [f"what follows {doubt.node.source}" for doubt in lost]
     return _with_output(graph, walk)
 
 
 def without_doubts(graph: Graph) -> Graph:
     """The outputs alone."""
-    return simplified(replace(graph, doubts=())) if graph.doubts else graph
+    return simplified(replace(graph, doubts={})) if graph.doubts else graph
 
 
-def _doubts(graph: Graph, sample: Mapping[str, Floats], reach: Mapping[str, Range]) -> list[_Doubt]:
+def _doubts(
+    graph: Graph,
+    sample: Mapping[str, Floats],
+    reach: Mapping[str, Range],
+    gained: Mapping[str, float],
+) -> list[_Doubt]:
     """With limits that all of the sample passes but for the doubtful ones."""
+    if not gained:
+        return []
     outputs = graph.run(sample)
     least = _LEAST_DOUBT * max(float(np.abs(values).max()) for values in outputs.values())
     found = []
     for node, values in graph.steps(sample):
-        if node.output not in graph.doubts:
+        gain = gained.get(node.output, 0.0)
+        if gain == 0.0:
             continue
         assert isinstance(node, Affine)
         usual = float(np.quantile(values, 1 - _DOUBTFUL))
         # Signs that are a little beyond 1 make a doubt negative.
-        limit = max(_MORE_DOUBT * usual, _NEGATIVE * -float(values.min()), least)
+        limit = max(_MORE_DOUBT * usual, _NEGATIVE * -float(values.min()), least / gain, _TINY)
         most = max(float(np.abs(edge).max()) for edge in reach[node.output]) / limit
-        found.append(_Doubt(node, limit, most))
+        found.append(_Doubt(node, gain, limit, most))
     return found
 
 
@@ -246,9 +295,15 @@ def _norms(graph: Graph, sample: Mapping[str, Floats]) -> _Sizes:
 
 @dataclass(frozen=True, eq=False)
 class _Doubt:
-    """A doubt, the largest that passes, and the largest of any accepted input in terms of it."""
+    """A doubt.
+
+    gain    how far outputs are off where it is 1
+    limit   the largest that passes
+    most    the largest of any accepted input, in terms of the limit
+    """
 
     node: Affine
+    gain: float
     limit: float
     most: float
 
@@ -382,11 +437,11 @@ def _with_output(graph: Graph, walk: _Walk) -> Guarded:
         graph,
         nodes=(*others, *powers.nodes, check),
         outputs=(*graph.outputs, check.output),
-        doubts=(),
+        doubts={},
         spare_levels={check.output: 0 if levels == inf else int(levels)},
     )
     doubts = tuple(str(doubt.node.source) for doubt in walk.doubts)
-    limits = tuple(doubt.limit for doubt in walk.doubts)
+    limits = tuple(doubt.gain * doubt.limit for doubt in walk.doubts)
     return Guarded(
         made, tuple(walk.norms), unit, walk.reach, unproven, doubts=doubts, limits=limits
     )

@@ -61,6 +61,7 @@ class _Pass:
         self.graph = graph
         self.nodes: dict[str, Node] = {}
         self.outputs = set(graph.kept)
+        self.doubtful = set(graph.doubts.values())
         self.alive = _alive(graph.nodes, self.outputs)
         # Names of values that are the same elements as another.
         self.same: dict[str, str] = {}
@@ -118,7 +119,7 @@ class _Pass:
         if not all(matrix.nnz for _, matrix in node.terms):
             node = replace(node, terms=_merged(node.terms))
         node = self._composed(node)
-        if is_identity(node) and node.output not in self.outputs:
+        if is_identity(node) and node.output not in self.outputs | self.doubtful:
             target = node.inputs[0]
             self.same[node.output] = target
             self.uses[target] |= self.uses[node.output]
@@ -191,7 +192,7 @@ class _Pass:
 
     def _taken_in(self, node: Affine, name: str) -> Affine | None:
         inner = self.nodes[name]
-        if not isinstance(inner, Affine):
+        if not isinstance(inner, Affine) or name in self.doubtful:
             return None
         outer = dict(node.terms)[name]
         is_free = all(is_monomial(matrix) for _, matrix in inner.terms) and len(inner.terms) == 1
@@ -226,7 +227,7 @@ class _Pass:
             if node.output not in self.outputs or not is_identity(node):
                 continue
             target = node.inputs[0]
-            if target in self.outputs or isinstance(self.nodes[target], Input):
+            if target in self.outputs | self.doubtful or isinstance(self.nodes[target], Input):
                 continue
             if any(target in other.inputs for other in nodes if other is not node):
                 continue

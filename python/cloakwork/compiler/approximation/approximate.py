@@ -37,8 +37,8 @@ Floats = NDArray[np.float64]
 
 # The default precision, as a share of the largest output.
 _PRECISION = 0.01
-# Without a stated precision, the share of inputs whose outputs may deviate more if a model has
-# jumps: next to one there is no precision.
+# The share of inputs whose outputs may deviate more if a model has jumps, next to which there is no
+# precision: without a stated one, or where doubts tell of them.
 _NEXT_TO_JUMPS = 0.05
 # A label that deviations of this share of the largest output change is a tie, which any changes.
 _TIE, _TIE_TRIALS = 1e-6, 8
@@ -127,7 +127,8 @@ class _Approximating:
         }
         self.ties = self._ties()
         jumps = any(node.kind in JUMPS for node in self.functions)
-        next_to_jumps = _NEXT_TO_JUMPS if jumps and options.precision is None else 0.0
+        told = options.precision is None or bool(graph.doubts)
+        next_to_jumps = _NEXT_TO_JUMPS if jumps and told else 0.0
         self.precision = Precision(tolerances, max(options.exceptions, next_to_jumps))
 
     def result(self) -> Approximation:

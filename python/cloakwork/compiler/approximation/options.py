@@ -21,8 +21,8 @@ class ApproximationOptions:
                  of the largest output, and labels of the sample stay
     exceptions   the share of the sample's inputs for which outputs may deviate more, or labels
                  change: 0 to 0.5.  With 0 a single tie of the sample makes functions very exact.
-                 Without a precision, outputs of models with jumps (trees) may deviate more for a
-                 twentieth of the inputs, and labels count
+                 Without a precision, or with doubts, outputs of models with jumps (trees) may
+                 deviate more for a twentieth of the inputs, and labels count
     level_cost   what a level costs, in key switches: 0 to 100
     """
 

@@ -1,4 +1,4 @@
-"""Estimators of scikit-learn, by skl2onnx."""
+"""Estimators of scikit-learn, by skl2onnx, and by conversions of our own where it has none."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.importing.converting import OPSETS, converted
 from cloakwork.compiler.importing.proving import Original, Rows
 from cloakwork.compiler.importing.walking import from_onnx
 from cloakwork.errors import ModelError
@@ -23,8 +24,10 @@ _METHODS = (
 )  # fmt: skip
 # What the results may be off: LIBSVM stops its iteration for probabilities early.
 _FLOATS, _LIBSVM = 1e-3, 1e-2
+# Of what skl2onnx says, so many letters: it may print all thresholds of a model.
+_MOST_SAID = 400
 _ADVICE = (
-    "skl2onnx converts this estimator to something else: take another version of it, or give an "
+    "this estimator is converted to something else: take another version of skl2onnx, or give an "
     "ONNX file of your own"
 )
 
@@ -48,19 +51,24 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
         raise ModelError(f"{name}: expected a fitted estimator, found no number of features")
     last = given.steps[-1][1] if hasattr(given, "steps") else given
     model, classes = _by_pairs(given)
-    try:
-        with catch_warnings():
-            # Of attributes of estimators that skl2onnx reads.
-            simplefilter("ignore", FutureWarning)
-            proto = to_onnx(
-                model,
-                np.zeros((1, int(width)), dtype=np.float32),
-                options=_options(model),
-                target_opset={"": 18, "ai.onnx.ml": 3},
-            )
-    except Exception as error:  # skl2onnx has its own classes for what it cannot convert
-        raise ModelError(f"{name}: skl2onnx cannot convert it: {error}") from error
-    graph, _ = from_onnx(proto)
+
+    def others(part: Any, features: int) -> Any:
+        try:
+            with catch_warnings():
+                # Of attributes of estimators that skl2onnx reads.
+                simplefilter("ignore", FutureWarning)
+                return to_onnx(
+                    part,
+                    np.zeros((1, features), dtype=np.float32),
+                    options=_options(part),
+                    target_opset=OPSETS,
+                )
+        except Exception as error:  # skl2onnx has its own classes for what it cannot convert
+            said = str(error)
+            said = said if len(said) < _MOST_SAID else f"{said[:_MOST_SAID]}..."
+            raise ModelError(f"{name}: skl2onnx cannot convert it: {said}") from error
+
+    graph, _ = from_onnx(converted(model, int(width), others))
     if classes:
         graph = _with_scores(graph, "one_vs_rest", {"classes": classes})
     elif _is_binary_machine(last):

@@ -171,14 +171,16 @@ class _Trees:
             raise call.wrong("an aggregate_function of SUM or AVERAGE", kind)
         scale = 1.0 / len({key[0] for key, _ in self.leaves}) if kind == "AVERAGE" else 1.0
         factors = self.factors(x)
-        self._doubt(factors, scale * weights)
         if count == 1 and len(factors) > 1:
             # A sum without weights takes no level.
             weighted = self._product(factors, scale * weights[0])
-            return call.affine([(weighted, np.ones_like(weights))], base, (1,))
-        return call.affine([(self._product(factors), scale * weights)], base, (count,))
+            found = call.affine([(weighted, np.ones_like(weights))], base, (1,))
+        else:
+            found = call.affine([(self._product(factors), scale * weights)], base, (count,))
+        self._doubt(found, factors, scale * weights)
+        return found
 
-    def _doubt(self, factors: Sequence[str], weights: Floats) -> None:
+    def _doubt(self, sums: Secret, factors: Sequence[str], weights: Floats) -> None:
         """A value that bounds how far mixtures of leaves are from the exact sums."""
         builder, trees = self.call.builder, np.array(self.trees)
         starts = np.flatnonzero(np.diff(trees, prepend=-1))
@@ -187,7 +189,8 @@ class _Trees:
         if spreads.any():
             own = self._product(factors), self._product(factors, spreads[trees])
             square = builder.product(*own)
-            builder.doubt([(square, np.full((1, trees.size), -1.0))], float(spreads.sum()))
+            terms = [(square, np.full((1, trees.size), -1.0))]
+            builder.doubt(sums.name, terms, float(spreads.sum()))
 
 
 def _listed(call: Call, name: str) -> list[Any]:

@@ -56,8 +56,8 @@ class Term:
 class AffinePlan:
     """The terms, the steps by which their sum is then rotated and added, and the result's layout.
 
-    The slots that hold no element of the result hold 0 if there are weights, or if they do so in
-    all terms.
+    The slots that hold no element of the result hold 0 before the bias is added, if they do so in
+    all terms without weights.
     """
 
     terms: tuple[Term, ...]

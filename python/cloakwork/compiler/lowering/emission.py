@@ -150,7 +150,12 @@ class Emitter:
     def _affine(
         self, plan: AffinePlan, bias: Floats, values: Mapping[str, CkksCiphertext]
     ) -> CkksCiphertext:
-        level = min(values[t.input].level - values[t.input]._pending for t in plan.terms)
+        # A product takes a level; what is added to it as it is has the result's level.
+        levels = (
+            values[t.input].level - values[t.input]._pending - (t.factor is None)
+            for t in plan.terms
+        )
+        level = 1 + min(levels)
         products = [t for t in plan.terms if t.factor is None]
         parts = [self._product(t, values[t.input], plan.layout, level) for t in products]
         total = parts[0] if parts else None
@@ -167,7 +172,7 @@ class Emitter:
             total = multiple if total is None else total + multiple
         assert total is not None
         if plan.sums and not products:
-            total = total.strided_sum(1 << len(plan.sums), plan.sums[0])
+            total = total.rescale().strided_sum(1 << len(plan.sums), plan.sums[0])
         return self._plus(total, plan.layout.place(bias)) if bias.any() else total
 
     def _product(self, term: Term, x: CkksCiphertext, layout: Layout, level: int) -> CkksCiphertext:

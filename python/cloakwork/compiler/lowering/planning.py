@@ -269,7 +269,7 @@ class Planner:
             node, known, self.slots, price, wanted, chained=self.chained, zeros=self.zeros
         )
         plan, layouts = found.best()
-        if plan.uses_level:
+        if all(term.factor is None or term.input in self.zeros for term in plan.terms):
             self.zeros.add(node.output)
         for name in free[:1]:
             self.steps[name] = Step(self.graph[name], layouts[name], 0)

@@ -1,0 +1,113 @@
+"""Estimators of scikit-learn as ONNX, where skl2onnx has no conversion that can be encrypted.
+
+Each is written as what its own methods compute, in terms that leave the server sums, squares and
+trees, and the client the rest; the graph that is made of it is compared with the estimator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from copy import copy
+from typing import Any
+
+from cloakwork.compiler.importing.converting.densities import DENSITIES
+from cloakwork.compiler.importing.converting.ensembles import ENSEMBLES
+from cloakwork.compiler.importing.converting.features import FEATURES
+from cloakwork.compiler.importing.converting.nodes import Nodes
+from cloakwork.compiler.importing.reading import ML_DOMAIN, onnx_module
+from cloakwork.errors import ModelError
+
+__all__ = ["OPSETS", "converted"]
+
+OPSETS = {"": 18, ML_DOMAIN: 3}
+_OWN = {**DENSITIES, **ENSEMBLES, **FEATURES}
+
+
+def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
+    """The ONNX model of a fitted estimator or pipeline of so many features.
+
+    others   that of an estimator, or of some steps of a pipeline, without these conversions
+    """
+    if not hasattr(model, "steps"):
+        own = _own(model, width)
+        return others(model, width) if own is None else own
+    steps, found, waiting = list(_steps(model)), list[Any](), list[Any]()
+
+    def flush() -> None:
+        if waiting:
+            # All but the first step of a pipeline know their features.
+            own = width if not found else int(waiting[0].n_features_in_)
+            part = copy(model)
+            part.steps = [(f"step{number}", step) for number, step in enumerate(waiting)]
+            found.append(others(part if len(waiting) < len(steps) else model, own))
+            waiting.clear()
+
+    for step in steps:
+        features = getattr(step, "n_features_in_", None)
+        made = None if features is None else _own(step, int(features))
+        if made is None:
+            waiting.append(step)
+            continue
+        flush()
+        found.append(made)
+    flush()
+    if not found:
+        raise ModelError(f"{type(model).__name__}: expected a step that computes something")
+    whole = found[0]
+    for number, later in enumerate(found[1:]):
+        whole = _joined(whole, later, f"{number} ")
+    if len(found) > 1:
+        whole.graph.name = f"ONNX({type(model).__name__})"
+    return whole
+
+
+def _steps(model: Any) -> Iterator[Any]:
+    """Those of a pipeline, and of pipelines in it, that do something."""
+    for _, step in model.steps:
+        if hasattr(step, "steps"):
+            yield from _steps(step)
+        elif step is not None and step != "passthrough":
+            yield step
+
+
+def _own(estimator: Any, width: int) -> Any:
+    """The ONNX model of an estimator of these kinds; None for others, and variants without one."""
+    make = _OWN.get(type(estimator).__name__)
+    if make is None or not type(estimator).__module__.startswith("sklearn."):
+        return None
+    _check_fitted(estimator)
+    nodes = Nodes(width)
+    outputs = make(estimator, nodes)
+    return (
+        None
+        if outputs is None
+        else nodes.model(f"ONNX({type(estimator).__name__})", outputs, OPSETS)
+    )
+
+
+def _check_fitted(estimator: Any) -> None:
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError as error:
+        name = type(estimator).__name__
+        raise ModelError(f"{name}: expected a fitted estimator: call fit first") from error
+
+
+def _joined(first: Any, second: Any, prefix: str) -> Any:
+    """The second model of the only result of the first."""
+    onnx = onnx_module()
+    own = onnx.compose.add_prefix(first, prefix, rename_inputs=False)
+    (given,) = own.graph.output
+    (read,) = second.graph.input
+    for node in second.graph.node:
+        names = [given.name if name == read.name else name for name in node.input]
+        node.ClearField("input")
+        node.input.extend(names)
+    nodes, tensors = ([*getattr(own.graph, field), *getattr(second.graph, field)]
+                      for field in ("node", "initializer"))  # fmt: skip
+    graph = onnx.helper.make_graph(nodes, "m", own.graph.input, second.graph.output, tensors)
+    imported = [onnx.helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
+    return onnx.helper.make_model(graph, opset_imports=imported)

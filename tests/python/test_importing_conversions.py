@@ -1,0 +1,222 @@
+"""Estimators of scikit-learn that are converted by formulas of our own, encrypted and compared."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from cloakwork import fhe
+from cloakwork.compiler.importing import from_model
+from cloakwork.errors import ModelError, OutsideError
+
+pytest.importorskip("skl2onnx")
+from sklearn import (
+    cluster,
+    covariance,
+    decomposition,
+    discriminant_analysis,
+    ensemble,
+    gaussian_process,
+    kernel_approximation,
+    linear_model,
+    mixture,
+    multiclass,
+    naive_bayes,
+    neighbors,
+    pipeline,
+    preprocessing,
+    svm,
+    tree,
+)
+
+SMALL: dict[str, Any] = {"degree": 2**11, "insecure": True}
+Floats = Any
+GENERATOR = np.random.default_rng(0)
+CLASSES = GENERATOR.integers(0, 3, 150)
+X = GENERATOR.normal(size=(150, 4)) + 1.5 * np.eye(3, 4)[CLASSES]
+NAMED = np.array(["ash", "birch", "cedar"])[CLASSES]
+Y = X[:, 0] * X[:, 1] + np.sin(X[:, 2])
+
+
+def chain(*steps: Any) -> Any:
+    return pipeline.make_pipeline(preprocessing.StandardScaler(), *steps)
+
+
+STUMP = tree.DecisionTreeClassifier(max_depth=1)
+RBF, WHITE = gaussian_process.kernels.RBF, gaussian_process.kernels.WhiteKernel
+ESTIMATORS: dict[str, tuple[Any, Any]] = {
+    "gaussian bayes": (naive_bayes.GaussianNB(), CLASSES),
+    "gaussian bayes, scaled, named": (chain(naive_bayes.GaussianNB()), NAMED),
+    "multinomial bayes": (naive_bayes.MultinomialNB(), CLASSES),
+    "complement bayes": (naive_bayes.ComplementNB(), CLASSES),
+    "bernoulli bayes": (naive_bayes.BernoulliNB(binarize=0.5), CLASSES == 1),
+    "quadratic discriminant": (discriminant_analysis.QuadraticDiscriminantAnalysis(), CLASSES),
+    "mixture": (mixture.GaussianMixture(2, random_state=0), None),
+    "mixture, tied": (mixture.GaussianMixture(2, covariance_type="tied", random_state=0), None),
+    "mixture, diagonal": (mixture.GaussianMixture(3, covariance_type="diag", random_state=0), None),
+    "mixture, spheres": (mixture.GaussianMixture(2, covariance_type="spherical", random_state=0),
+                         None),
+    "k-means": (cluster.KMeans(3, random_state=0, n_init=2), None),
+    "k-means in batches": (chain(cluster.MiniBatchKMeans(3, random_state=0, n_init=2)), None),
+    "nearest centroid": (neighbors.NearestCentroid(), NAMED),
+    "envelope": (covariance.EllipticEnvelope(random_state=0), None),
+    "one against rest": (multiclass.OneVsRestClassifier(linear_model.LogisticRegression()), NAMED),
+    "machines against rest": (multiclass.OneVsRestClassifier(svm.LinearSVC()), CLASSES),
+    "one against one other": (multiclass.OneVsRestClassifier(linear_model.LogisticRegression()),
+                              CLASSES == 2),
+    "process": (gaussian_process.GaussianProcessRegressor(2.0 * RBF(1.5) + WHITE(0.1)), Y),
+    "process of lengths": (chain(gaussian_process.GaussianProcessRegressor(
+        RBF([1.0, 2.0, 3.0, 4.0]) + WHITE(0.1), normalize_y=True)), Y),
+    "polynomials": (chain(preprocessing.PolynomialFeatures(2), linear_model.Ridge()), Y),
+    "products": (chain(preprocessing.PolynomialFeatures(3, interaction_only=True,
+                                                        include_bias=False),
+                       linear_model.Ridge()), Y),
+    "kernel components": (chain(decomposition.KernelPCA(2, kernel="rbf", gamma=0.1)), None),
+    "nystroem": (chain(kernel_approximation.Nystroem(n_components=8, random_state=0),
+                       linear_model.Ridge()), Y),
+    "isolation": (ensemble.IsolationForest(n_estimators=4, max_samples=16, max_features=2,
+                                           random_state=0), None),
+    "voting stumps": (ensemble.AdaBoostClassifier(STUMP, n_estimators=4, random_state=0),
+                      CLASSES == 1),
+    "voting trees": (ensemble.AdaBoostClassifier(tree.DecisionTreeClassifier(max_depth=2),
+                                                 n_estimators=3, random_state=0), NAMED),
+    "a bag of trees": (ensemble.BaggingClassifier(tree.DecisionTreeClassifier(max_depth=2), 4,
+                                                  max_features=2, random_state=0), CLASSES),
+    "a bag of two classes": (chain(ensemble.BaggingClassifier(STUMP, 4, random_state=0)),
+                             CLASSES == 1),
+    "a bag of regressors": (ensemble.BaggingRegressor(tree.DecisionTreeRegressor(max_depth=2), 4,
+                                                      random_state=0), Y),
+    "histograms": (ensemble.HistGradientBoostingRegressor(max_iter=3, max_depth=2), Y),
+    "histograms of counts": (ensemble.HistGradientBoostingRegressor(max_iter=3, max_depth=2,
+                                                                    loss="poisson"), Y**2),
+    "histograms of two": (ensemble.HistGradientBoostingClassifier(max_iter=3, max_depth=2),
+                          CLASSES == 1),
+    "histograms of three": (ensemble.HistGradientBoostingClassifier(max_iter=2, max_depth=2),
+                            NAMED),
+}  # fmt: skip
+METHODS = ("predict_proba", "decision_function", "transform", "predict")
+
+
+def fitted(name: str) -> tuple[Any, Floats]:
+    estimator, target = ESTIMATORS[name]
+    x = np.abs(X) if "nomial bayes" in name or "complement" in name else X
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return estimator.fit(x, target), x
+
+
+def as_dict(values: Any) -> dict[str, Floats]:
+    return values if isinstance(values, dict) else {"": values}
+
+
+def like(found: Floats, row: Floats, estimator: Any) -> bool:
+    """Whether a result is what one of the estimator's methods gives, labels exactly."""
+    for method in METHODS:
+        if not hasattr(estimator, method):
+            continue
+        expected = np.asarray(getattr(estimator, method)(row[np.newaxis]))
+        if np.size(expected) != np.size(found):
+            continue
+        if expected.dtype.kind in "OU" or np.asarray(found).dtype.kind in "OU":
+            if (np.ravel(found).astype(str) == np.ravel(expected).astype(str)).all():
+                return True
+        elif np.abs(np.ravel(found) - np.ravel(expected)).max() < 0.02 * max(
+            1.0, float(np.abs(expected).max())
+        ):
+            return True
+    return False
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_encrypted_results_are_those_of_the_estimator(name: str) -> None:
+    estimator, x = fitted(name)
+    model = fhe.compile(estimator, x, precision=0.01, **SMALL)
+    client, server = model.split()
+    told = 0
+    for row in x[:6]:
+        try:
+            found = client.decrypt(server.run(client.encrypt(row)))
+        except OutsideError:
+            told += 1
+            continue
+        for result in as_dict(found).values():
+            assert like(result, row, estimator)
+    # Some rows are near thresholds of trees.
+    assert told < 4
+
+
+def test_variants_without_a_formula_are_refused_by_name() -> None:
+    x = X[:, :2]
+    others = {
+        "Nystroem": chain(
+            kernel_approximation.Nystroem(n_components=4, kernel="cosine"), linear_model.Ridge()
+        ).fit(x, Y),
+        "AdaBoostClassifier": ensemble.AdaBoostClassifier(
+            linear_model.LogisticRegression(), n_estimators=2
+        ).fit(x, CLASSES == 1),
+        "NearestCentroid": neighbors.NearestCentroid(metric="manhattan").fit(x, CLASSES),
+    }
+    for model in others.values():
+        with pytest.raises(ModelError):
+            from_model(model, x)
+
+
+def test_what_a_converter_says_is_cut() -> None:
+    class Odd(preprocessing.StandardScaler):  # type: ignore[misc]
+        """A class that no converter knows."""
+
+    with pytest.raises(ModelError, match="skl2onnx cannot convert it") as caught:
+        from_model(Odd().fit(X), X)
+    assert len(str(caught.value)) < 600
+
+
+def test_what_is_not_fitted_or_does_nothing_is_refused() -> None:
+    for unfitted in (naive_bayes.GaussianNB(), ensemble.IsolationForest()):
+        with pytest.raises(ModelError, match="fitted"):
+            from_model(unfitted, X)
+    with pytest.raises(ModelError, match="computes something"):
+        from_model(pipeline.make_pipeline("passthrough").fit(X), X)
+
+
+def test_classes_may_be_whole_floats() -> None:
+    own = naive_bayes.GaussianNB().fit(X, CLASSES.astype(np.float64))
+    assert (from_model(own, X).predict(X)["label"] == own.predict(X)).all()
+    own = naive_bayes.GaussianNB().fit(X, np.array(["0.5", "1.5", "2"])[CLASSES])
+    assert (from_model(own, X).predict(X)["label"] == own.predict(X)).all()
+
+
+def test_options_that_change_the_formula_are_never_ignored() -> None:
+    categories = np.concatenate([X, CLASSES[:, np.newaxis]], axis=1)
+    boosted = ensemble.HistGradientBoostingRegressor(max_iter=2, categorical_features=[4])
+    if hasattr(neighbors.NearestCentroid(), "priors"):
+        with pytest.raises(ModelError):
+            from_model(neighbors.NearestCentroid(priors=[0.8, 0.1, 0.1]).fit(X, CLASSES), X)
+    with pytest.raises(ModelError):
+        from_model(boosted.fit(categories, Y), categories)
+
+
+@pytest.mark.parametrize("binarize", [0.0, 0.25])
+def test_features_at_the_threshold_of_bernoulli_bayes_are_told(binarize: float) -> None:
+    own = naive_bayes.BernoulliNB(binarize=binarize).fit(X, CLASSES)
+    client, server = fhe.compile(own, X, **SMALL).split()
+    row = X[0].copy()
+    row[1] = binarize + 1e-5
+    with pytest.raises(OutsideError, match="near to thresholds"):
+        client.decrypt(server.run(client.encrypt(row)))
+
+
+def test_degrees_of_features_up_to_eight() -> None:
+    x = X[:, :2] / 3
+    for degree in (4, 5, 8):
+        made = pipeline.make_pipeline(
+            preprocessing.PolynomialFeatures(degree), linear_model.LinearRegression()
+        ).fit(x, Y)
+        graph = from_model(made, x)
+        found = next(iter(graph.run(x).values())).ravel()
+        assert np.allclose(found, made.predict(x), rtol=1e-4, atol=1e-4)
+        depth = sum("Product" in type(node).__name__ for node in graph.nodes)
+        assert depth >= int(np.log2(degree))
+    with pytest.raises(ModelError):
+        from_model(preprocessing.PolynomialFeatures(9).fit(x), x)
