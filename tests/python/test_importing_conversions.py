@@ -180,6 +180,13 @@ def test_what_is_not_fitted_or_does_nothing_is_refused() -> None:
         from_model(pipeline.make_pipeline("passthrough").fit(X), X)
 
 
+def test_clusters_within_a_pipeline_are_distances() -> None:
+    for last, target in ((linear_model.Ridge(), Y), (naive_bayes.GaussianNB(), CLASSES)):
+        own = pipeline.make_pipeline(cluster.KMeans(3, random_state=0, n_init=1), last)
+        with pytest.raises(ModelError):
+            from_model(own.fit(X, target), X)
+
+
 def test_classes_may_be_whole_floats() -> None:
     own = naive_bayes.GaussianNB().fit(X, CLASSES.astype(np.float64))
     assert (from_model(own, X).predict(X)["label"] == own.predict(X)).all()

@@ -6,7 +6,7 @@ trees, and the client the rest; the graph that is made of it is compared with th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
@@ -20,7 +20,8 @@ from cloakwork.errors import ModelError
 __all__ = ["OPSETS", "converted"]
 
 OPSETS = {"": 18, ML_DOMAIN: 3}
-_OWN = {**DENSITIES, **ENSEMBLES, **FEATURES}
+_Conversion = Callable[[Any, Nodes], dict[str, str] | None]
+_OWN: dict[str, _Conversion] = {**DENSITIES, **ENSEMBLES, **FEATURES}
 
 
 def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
@@ -29,7 +30,7 @@ def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
     others   that of an estimator, or of some steps of a pipeline, without these conversions
     """
     if not hasattr(model, "steps"):
-        own = _own(model, width)
+        own = _own(model, width, _OWN)
         return others(model, width) if own is None else own
     steps, found, waiting = list(_steps(model)), list[Any](), list[Any]()
 
@@ -44,7 +45,9 @@ def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
 
     for step in steps:
         features = getattr(step, "n_features_in_", None)
-        made = None if features is None else _own(step, int(features))
+        # Within a pipeline, what an estimator transforms to counts, not what it predicts.
+        kinds = _OWN if step is steps[-1] else FEATURES
+        made = None if features is None else _own(step, int(features), kinds)
         if made is None:
             waiting.append(step)
             continue
@@ -70,9 +73,9 @@ def _steps(model: Any) -> Iterator[Any]:
             yield step
 
 
-def _own(estimator: Any, width: int) -> Any:
+def _own(estimator: Any, width: int, kinds: Mapping[str, _Conversion]) -> Any:
     """The ONNX model of an estimator of these kinds; None for others, and variants without one."""
-    make = _OWN.get(type(estimator).__name__)
+    make = kinds.get(type(estimator).__name__)
     if make is None or not type(estimator).__module__.startswith("sklearn."):
         return None
     _check_fitted(estimator)
@@ -100,7 +103,12 @@ def _joined(first: Any, second: Any, prefix: str) -> Any:
     """The second model of the only result of the first."""
     onnx = onnx_module()
     own = onnx.compose.add_prefix(first, prefix, rename_inputs=False)
-    (given,) = own.graph.output
+    given, *more = own.graph.output
+    if more:
+        listed = ", ".join(output.name for output in first.graph.output)
+        raise ModelError(
+            f"{first.graph.name}: expected one result before other steps, got {listed}"
+        )
     (read,) = second.graph.input
     for node in second.graph.node:
         names = [given.name if name == read.name else name for name in node.input]
