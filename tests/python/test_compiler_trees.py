@@ -196,14 +196,17 @@ def test_mixtures_of_leaves_are_within_their_doubt() -> None:
     assert (apart / np.maximum(held[doubt].ravel(), 1e-9)).max() > 0.3
 
 
-def scaled(factor: float, *, squared: bool = False) -> Graph:
-    """A stump, times a number, or squared by the server."""
+def scaled(factor: float, *, compared: bool = False) -> Graph:
+    """A stump, times a number, or compared with another by the server."""
     x, y = data(7)
     graph = from_model(tree.DecisionTreeRegressor(max_depth=1).fit(x, y), x)
     builder = Builder(graph.nodes)
     builder.doubts = dict(graph.doubts)
     value = builder.scaled(graph.outputs[0], factor)
-    return builder.graph([builder.product(value, value) if squared else value])
+    if not compared:
+        return builder.graph([value])
+    above = builder.function(builder.scaled(value, 1.0, -0.1), "step")
+    return builder.graph([builder.product(above, value)])
 
 
 def test_doubts_are_those_of_what_follows_the_trees() -> None:
@@ -219,6 +222,6 @@ def test_doubts_are_those_of_what_follows_the_trees() -> None:
         with pytest.raises(OutsideError, match="near to thresholds"):
             client.decrypt(server.run(client.encrypt(row)))
     assert errors[0] == pytest.approx(errors[1], rel=0.5)
-    unknown = fhe.compile(scaled(1.0, squared=True), x, **SMALL)
+    unknown = fhe.compile(scaled(1.0, compared=True), x, **SMALL)
     assert unknown.report.accepted_error is None
     assert "what follows" in unknown.describe()

@@ -21,8 +21,9 @@ from cloakwork.compiler.costs import MEASURED, Ring, Work
 from cloakwork.compiler.cutting import cut
 from cloakwork.compiler.deep import SCALES, Deep, deepened
 from cloakwork.compiler.description import Description, Guard, KeyLevels
+from cloakwork.compiler.doubting import doubted, without_doubts
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.guarding import Guarded, gains, guarded, unguarded, without_doubts
+from cloakwork.compiler.guarding import Guarded, guarded, unguarded
 from cloakwork.compiler.importing import from_model
 from cloakwork.compiler.layouts import Grid, Layout, power_above
 from cloakwork.compiler.lowering.affine import Candidates
@@ -261,7 +262,7 @@ class _Compiler:
             name: values / self.units[name].reshape(values.shape[1:])
             for name, values in sample.items()
         }
-        gained = gains(graph)
+        graph, gained = doubted(graph, boxes[0])
         graph = replace(graph, doubts=dict.fromkeys(graph.doubts, ""))
         graph = in_units(graph if options.guard else without_doubts(graph), self.units)
         self.given = graph

@@ -23,12 +23,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.nodes import Affine, Evaluate, Function, Input, Node, Product
+from cloakwork.compiler.nodes import Affine, Evaluate, Input, Node, Product
 from cloakwork.compiler.parameters import LEAST_SCALE
 from cloakwork.compiler.reach import Range, possible
-from cloakwork.compiler.simplifying import simplified
 
-__all__ = ["GUARD", "Guarded", "Norm", "gains", "guarded", "unguarded", "without_doubts"]
+__all__ = ["GUARD", "Guarded", "Norm", "guarded", "unguarded"]
 
 Floats = NDArray[np.float64]
 
@@ -52,11 +51,6 @@ _LEAST_MARGIN = 0.1
 _DOUBTFUL, _MORE_DOUBT, _LEAST_DOUBT, _NEGATIVE = 0.05, 2.0, 0.015, 3.0
 # The largest error of a norm, and of doubts alone, in the limit.
 _NORM_ERROR, _DOUBT_ERROR = 0.1, 0.4
-# The largest slopes of functions by which outputs may depend on a doubtful value.
-_SLOPES = {
-    "abs": 1.0, "erf": 1.13, "relu": 1.0, "sigmoid": 0.25, "softplus": 1.0, "softsign": 1.0,
-    "tanh": 1.0,
-}  # fmt: skip
 # No limit is less.
 _TINY = 1e-30
 # Sums are scaled by a power of two down to this one, to keep those of any input from wrapping.
@@ -158,33 +152,6 @@ class Guarded:
         return self.graph.outputs[-1]
 
 
-def gains(graph: Graph) -> dict[str, float]:
-    """By doubt: how far outputs are off at most where it is 1; inf where that is not known."""
-    return {doubt: _gain(graph, value) for doubt, value in graph.doubts.items()}
-
-
-def _gain(graph: Graph, value: str) -> float:
-    """By how much outputs change at most when all elements of a value change by up to 1."""
-    changes: dict[str, Floats] = {}
-    for node in graph.nodes:
-        read = [name for name in node.inputs if name in changes]
-        if node.output == value:
-            changes[value] = np.ones(node.size)
-        elif not read:
-            continue
-        elif isinstance(node, Affine):
-            parts = [abs(matrix) @ changes[x] for x, matrix in node.terms if x in changes]
-            changes[node.output] = np.sum(parts, axis=0)
-        elif isinstance(node, Function) and node.kind in _SLOPES:
-            changes[node.output] = _SLOPES[node.kind] * changes[read[0]]
-        else:
-            changes[node.output] = np.full(node.size, inf)
-    if value not in changes:
-        return inf
-    found = [float(changes[name].max()) for name in graph.outputs if name in changes]
-    return max((inf if np.isnan(one) else one for one in found), default=0.0)
-
-
 def guarded(
     graph: Graph,
     box: Mapping[str, Range],
@@ -215,11 +182,6 @@ def guarded(
     lost = (doubt for doubt in walk.doubts if doubt.gain == inf)
     walk.unproven += [f"what follows {doubt.node.source}" for doubt in lost]
     return _with_output(graph, walk)
-
-
-def without_doubts(graph: Graph) -> Graph:
-    """The outputs alone."""
-    return simplified(replace(graph, doubts={})) if graph.doubts else graph
 
 
 def _doubts(
@@ -411,22 +373,22 @@ def _with_output(graph: Graph, walk: _Walk) -> Guarded:
         return Guarded(graph, (), 1.0, walk.reach, tuple(walk.unproven))
     bits, levels = walk.scale_and_levels
     unit = walk.unit * 2.0**-bits
-    powers, count, bias = _Powers(graph), len(walk.norms) + len(walk.doubts), []
-    rows: list[tuple[str, Floats, NDArray[np.int64]]] = []
+    powers, count = _Powers(graph), len(walk.norms) + len(walk.doubts)
+    rows: list[tuple[int, str, Floats, NDArray[np.int64]]] = []
+    bias: list[float] = []
     for norm in walk.norms:
         name = powers.of(norm)
         size = powers.sizes[name]
         weight = unit * powers.unit(norm) ** -(2.0**norm.log)
-        rows.append((name, np.full(size, weight), np.arange(size)))
+        rows.append((len(bias), name, np.full(size, weight), np.arange(size)))
         bias.append(0.0)
     for doubt in walk.doubts:
         # Of a doubt alone exactly 1.
-        share = unit / doubt.limit
-        ((name, matrix),) = doubt.node.terms
-        rows.append((name, share * matrix.data, matrix.indices))
+        share, row = unit / doubt.limit, len(bias)
+        rows += [(row, name, share * own.data, own.indices) for name, own in doubt.node.terms]
         bias.append(share * float(doubt.node.bias[0]))
     merged: dict[str, sparse.csr_array] = {}
-    for row, (name, weights, columns) in enumerate(rows):
+    for row, name, weights, columns in rows:
         places = np.full(columns.size, row), columns
         own = sparse.csr_array((weights, places), (count, powers.sizes[name]))
         merged[name] = sparse.csr_array(merged[name] + own) if name in merged else own

@@ -101,7 +101,8 @@ def choices(
     sample       some inputs by name
     ladders      recipes by the function's output
     """
-    run = _Run(graph, sample, precision)
+    jumps = {name: found[-1] for name, found in ladders.items() if found[-1].recipe.wanted.jumps}
+    run = _Run(graph, sample, precision, jumps)
     rungs = {
         name: _front(
             run, name, sorted(found, key=lambda each: each.recipe.cost(level_cost)), level_cost
@@ -151,10 +152,15 @@ def _gain(now: _Rung, other: _Rung) -> float:
 
 
 class _Run:
-    """The exact values of a graph on a sample, and what changes with one function."""
+    """The exact values of a graph on a sample, and what changes with one function.
 
-    def __init__(self, graph: Graph, sample: Values, precision: Precision) -> None:
-        self.graph, self.precision = graph, precision
+    jumps   of functions with jumps, the recipes by which changes go on: an exact jump hides them
+    """
+
+    def __init__(
+        self, graph: Graph, sample: Values, precision: Precision, jumps: Mapping[str, Applied]
+    ) -> None:
+        self.graph, self.precision, self.jumps = graph, precision, jumps
         self.values: dict[str, Floats] = {}
         for node in graph.nodes:
             is_input = isinstance(node, Input)
@@ -166,6 +172,10 @@ class _Run:
         assert isinstance(function, Function)
         changed = {name: applied(self.values[function.input])}
         for node in self._after(name):
+            jump = self.jumps.get(node.output)
+            if jump is not None and isinstance(node, Function):
+                changed[node.output] = jump(changed[node.input])
+                continue
             try:
                 changed[node.output] = node.values({**self.values, **changed})
             except ModelError:

@@ -38,6 +38,9 @@ _ROOTS = {"sqrt"}
 # A domain covers all possible arguments where that makes it longer by no more than this factor; of
 # a jump, where it makes no element's longer than that: a factor of 2 costs half a level or so.
 _WHOLE, _WHOLE_JUMP = 1.25, 32.0
+# A jump's domain is longer by this factor where earlier approximations change its arguments: they
+# may go beyond what is possible, and the polynomials of a jump diverge there.
+_CHANGED_JUMP = 1.1
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,7 @@ def domain_of(
         sizes, most = np.maximum(-low, high), np.maximum(-possible[0], possible[1])
         if bool((most <= _WHOLE_JUMP * sizes).all()):
             sizes = np.maximum(sizes, most)
+        sizes = sizes * (_CHANGED_JUMP if changed else 1.0)
         return Domain(-1.0, 1.0, np.where(sizes > 0, sizes, 1.0))
     low, high = _whole(low, high, *possible)
     if node.kind in _SINGULAR:

@@ -1,0 +1,156 @@
+"""Doubts: values that bound how far outputs are off where the argument of a jump is next to it.
+
+An encrypted sign s rises from -1 to 1 next to its jump, and is on the right side of 0: it is off
+by at most 1 - |s| <= 1 - s^2.  A step t = (1 + s) / 2 is off by at most half of that, 2 t (1 - t).
+The sum over the elements of a value, each times how far outputs change at most with it, bounds how
+far an output is off.  Trees bring doubts of their own, which are tighter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from math import inf
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cloakwork.compiler.approximation.domains import possible_ranges
+from cloakwork.compiler.approximation.recipes import JUMPS
+from cloakwork.compiler.functions import FUNCTIONS
+from cloakwork.compiler.graph import Graph
+from cloakwork.compiler.nodes import Affine, Function, Node, Product
+from cloakwork.compiler.reach import Range
+from cloakwork.compiler.simplifying import simplified
+
+__all__ = ["doubted", "without_doubts"]
+
+Floats = NDArray[np.float64]
+
+# The largest slopes of functions, whatever their arguments are.
+_SLOPES = {
+    "abs": 1.0, "cos": 1.0, "erf": 1.13, "gelu": 1.13, "gelu_tanh": 1.13, "mish": 1.09, "relu": 1.0,
+    "sigmoid": 0.25, "silu": 1.1, "sin": 1.0, "softplus": 1.0, "softsign": 1.0, "tanh": 1.0,
+}  # fmt: skip
+# Points at which the slopes of others are measured, what is between them, and the step.
+_POINTS, _BETWEEN, _STEP = 1025, 1.05, 1e-6
+
+
+def doubted(graph: Graph, box: Mapping[str, Range]) -> tuple[Graph, dict[str, float]]:
+    """The graph with doubts of all jumps, and by doubt how far outputs are off where it is 1.
+
+    That is infinite where it is not known.
+
+    box   by input: the range of each element [size]
+    """
+    jumps = [node for node in graph.nodes if isinstance(node, Function) and _is_jump(node)]
+    if not jumps and not graph.doubts:
+        return graph, {}
+    rates, bounded = _rates(graph, possible_ranges(graph, box)), _bounded(graph)
+    nodes: list[Node] = list(graph.nodes)
+    gained = {
+        doubt: float(rates[value].sum(axis=1).max()) if value in rates else inf
+        for doubt, value in graph.doubts.items()
+    }
+    for node in jumps:
+        most = rates[node.output].max(axis=0) if node.output in rates else np.zeros(1)
+        if node.output in bounded or not most.any():
+            continue
+        square, doubt = _doubt_of(graph, node, most)
+        nodes += [square, doubt]
+        # A sum of s^2, or of t^2 - t, which is half of what bounds the error.
+        gained[doubt.output] = float(most.max()) * (1.0 if node.kind == "sign" else 2.0)
+    doubts = {**graph.doubts, **dict.fromkeys(gained.keys() - graph.doubts.keys(), "")}
+    return replace(graph, nodes=tuple(nodes), doubts=doubts), gained
+
+
+def without_doubts(graph: Graph) -> Graph:
+    """The outputs alone."""
+    return simplified(replace(graph, doubts={})) if graph.doubts else graph
+
+
+def _doubt_of(graph: Graph, node: Function, most: Floats) -> tuple[Product, Affine]:
+    """The squares of a jump's values, and the doubt: 1 where the most important is off by most."""
+    taken = {other.output for other in graph.nodes}
+    names = (f"{node.output}^2", f"doubt of {node.output}")
+    while taken.intersection(names):
+        names = (f"{names[0]}.", f"{names[1]}.")
+    square = Product(names[0], node.shape, node.output, node.output, source=node.source)
+    # All that is unknown is unknown alike.
+    shares = np.where(most == inf, 1.0, 0.0) if most.max() == inf else most / most.max()
+    row, bias = sparse.csr_array(shares[np.newaxis]), np.zeros(1)
+    terms = [(square.output, -row)]
+    if node.kind == "sign":
+        bias[0] = shares.sum()
+    else:
+        terms.append((node.output, row))
+    return square, Affine(names[1], (1,), tuple(terms), bias, source=node.source)
+
+
+def _bounded(graph: Graph) -> set[str]:
+    """The values that doubts tell of: all on which they depend, up to jumps."""
+    found = set(graph.doubts)
+    for node in reversed(graph.nodes):
+        if node.output in found and not _is_jump(node):
+            found.update(node.inputs)
+    return found
+
+
+def _is_jump(node: Node) -> bool:
+    return isinstance(node, Function) and node.kind in JUMPS
+
+
+def _rates(graph: Graph, ranges: Mapping[str, Range]) -> dict[str, Floats]:
+    """By value: how far each output's element changes at most with each of its own, [outputs, n].
+
+    Values on which no output depends have none.
+    """
+    sizes = [graph[name].size for name in graph.outputs]
+    starts = np.cumsum([0, *sizes])
+    found: dict[str, Floats] = {}
+    for name, start, size in zip(graph.outputs, starts[:-1], sizes, strict=True):
+        found[name] = np.eye(int(starts[-1]))[:, start : start + size]
+    for node in reversed(graph.nodes):
+        if node.output not in found:
+            continue
+        for name, rate in _through(node, found[node.output], ranges):
+            found[name] = found[name] + rate if name in found else rate
+    return found
+
+
+def _through(node: Node, rate: Floats, ranges: Mapping[str, Range]) -> Iterator[tuple[str, Floats]]:
+    """The rates of what a node reads."""
+    if isinstance(node, Affine):
+        for name, matrix in node.terms:
+            yield name, np.asarray((abs(matrix).T @ rate.T).T)
+    elif isinstance(node, Product):
+        for own, other in ((node.a, node.b), (node.b, node.a)):
+            yield own, _times(rate, np.maximum.reduce([np.abs(edge) for edge in ranges[other]]))
+    elif isinstance(node, Function):
+        yield node.input, _times(rate, np.array(_slope(node, *ranges[node.input])))
+    else:
+        for name in node.inputs:
+            yield name, np.full((len(rate), ranges[name][0].size), inf)
+
+
+def _times(rate: Floats, factor: Floats) -> Floats:
+    """Rates through a factor: 0 times infinity is 0."""
+    with np.errstate(invalid="ignore"):
+        return np.where(rate == 0, 0.0, rate * factor)
+
+
+def _slope(node: Function, low: Floats, high: Floats) -> float:
+    """The largest slope of a function between two arguments."""
+    if node.kind in _SLOPES or node.kind in JUMPS:
+        return _SLOPES.get(node.kind, inf)
+    least, most = float(low.min()), float(high.max())
+    if not np.isfinite([least, most]).all():
+        return inf
+    kind = FUNCTIONS[node.kind]
+    points = np.linspace(least, most, _POINTS)
+    near = _STEP * (np.abs(points) + _STEP * (most - least) + np.finfo(np.float64).tiny)
+    with np.errstate(all="ignore"):
+        above, below = (kind.define(points + s * near, **node.parameters) for s in (1, -1))
+        found = float(np.abs((above - below) / (2 * near)).max())
+    return _BETWEEN * found if np.isfinite(found) else inf
