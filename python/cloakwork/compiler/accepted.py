@@ -65,9 +65,11 @@ def largest_deviation(
 ) -> float:
     """How far the outputs of two graphs are apart for some inputs, and likely for others.
 
+    In the units of results.
+
     Doubts say how far they are apart because of jumps; that is bounded, whatever was drawn.
     """
-    first, second = exact.run(inputs), other.run(inputs)
+    first, second = (one.in_units_of_results(one.run(inputs)) for one in (exact, other))
     doubts = np.clip(made.doubted(inputs), 0.0, None)
     apart = np.max(
         [np.abs(x - second[name]).reshape(len(x), -1).max(axis=1) for name, x in first.items()],

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from cloakwork.compiler.approximation.domains import possible_ranges
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Input, Node
 from cloakwork.compiler.reach import Range, widened
 from cloakwork.errors import ParamError
 
-__all__ = ["box_of", "in_units", "stated_bounds", "units_of"]
+__all__ = ["box_of", "in_units", "stated_bounds", "units_of", "with_units_of_outputs"]
 
 Floats = NDArray[np.float64]
 
@@ -24,6 +25,8 @@ Floats = NDArray[np.float64]
 _MOST_FEATURES, _ALIKE, _VARYING = 0.75, 0.125, 0.5
 # What features of ranges of their own are scaled to, at most: far above the noise of slots.
 _SIZE_LOG2, _MOST_LOG2 = 4, 190
+# Outputs are scaled to the size above where the largest on the sample is beyond these.
+_LEAST_OUTPUT_LOG2, _MOST_OUTPUT_LOG2 = -6, 40
 # Rounding must not refuse an element of the sample.
 _ROUNDING = 1e-9
 
@@ -113,3 +116,54 @@ def in_units(graph: Graph, units: Mapping[str, Floats]) -> Graph:
         else:
             nodes.append(node)
     return replace(graph, nodes=tuple(nodes))
+
+
+def with_units_of_outputs(
+    graph: Graph, box: Mapping[str, Range], sample: Mapping[str, Floats]
+) -> Graph:
+    """The same model of outputs that are divided by their units, where affine maps give them.
+
+    Elements of a vector whose ranges for all accepted inputs are smaller than the widest are
+    multiplied, so that the noise, which is of one size in all slots, is as small beside each; and
+    outputs far from 1 are brought near it.
+
+    box      by input: the range of each element [size]
+    sample   inputs [rows, *shape] by name
+    """
+    readers, found = graph.readers(), dict[str, Floats]()
+    reach, outputs = possible_ranges(graph, box), graph.run(sample)
+    for name in graph.outputs:
+        node = graph[name]
+        if isinstance(node, Affine) and not readers[name] and name not in graph.doubts.values():
+            own = _units_of_output(node, reach[name], outputs[name].reshape(-1, node.size))
+            if (own != 1.0).any():
+                found[name] = own
+    nodes = [
+        replace(
+            node,
+            terms=tuple(
+                (name, sparse.csr_array(sparse.diags_array(1 / found[node.output]) @ matrix))
+                for name, matrix in node.terms
+            ),
+            bias=node.bias / found[node.output],
+        )
+        if isinstance(node, Affine) and node.output in found
+        else node
+        for node in graph.nodes
+    ]
+    return replace(graph, nodes=tuple(nodes), units=found)
+
+
+def _units_of_output(node: Affine, reach: Range, sample: Floats) -> Floats:
+    own = np.ones(node.size)
+    sizes = np.maximum(*map(np.abs, reach))
+    most = float(sizes.max())
+    if len(node.shape) == 1 and 0 < most < np.inf and sizes.min() < _ALIKE * most:
+        shares = np.where(sizes > 0, sizes / most, 1.0)
+        own = np.exp2(np.clip(np.ceil(np.log2(shares)), -_MOST_LOG2, 0))
+    largest = float(np.abs(sample / own).max())
+    if largest > 0:
+        exponent = int(np.ceil(np.log2(largest)))
+        if not _LEAST_OUTPUT_LOG2 <= exponent <= _MOST_OUTPUT_LOG2:
+            own = own * 2.0 ** (exponent - _SIZE_LOG2)
+    return np.clip(own, 2.0**-_MOST_LOG2, 2.0**_MOST_LOG2)

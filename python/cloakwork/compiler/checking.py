@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.compiler.description import Description, Guard
+from cloakwork.compiler.ports import Port
 from cloakwork.errors import NoiseError, OutsideError
 
 __all__ = ["OutsideWarning", "check_results"]
@@ -36,9 +37,8 @@ def check_results(described: Description, slots: Mapping[str, Floats], batch: in
     if guard is not None and guard.port is not None:
         _check_norms(guard, slots[guard.port.name], batch)
     for port in described.outputs:
-        low, high = float(port.low.min()), float(port.high.max())
-        values = port.values_of(slots[port.name], batch)
-        _check_range(port.name, values, (low, high), proven=guard is not None)
+        values = port.values_of(slots[port.name], batch).reshape(batch, port.size)
+        _check_range(port, values, proven=guard is not None)
 
 
 def _check_norms(guard: Guard, slots: Floats, batch: int) -> None:
@@ -79,20 +79,24 @@ def _failed(guard: Guard, place: int) -> str:
     )
 
 
-def _check_range(name: str, values: Floats, known: tuple[float, float], *, proven: bool) -> None:
-    low, high = known
-    least, most = float(values.min()), float(values.max())
+def _check_range(port: Port, values: Floats, *, proven: bool) -> None:
+    """Of values [batch, size] in the units of the program."""
+    low, high = float((port.low / port.units).min()), float((port.high / port.units).max())
     room = (_NOISE if proven else _WRAPPED) * max(high - low, abs(high), abs(low))
+    outside = ~((low - room <= values) & (values <= high + room))
+    beyond = outside if outside.any() else (values < low) | (values > high)
+    if not beyond.any() or (proven and not outside.any()):
+        return
     # Neither message has decrypted values in it, which are secret.
-    known_range = f"the range {low:.4g} to {high:.4g} for which the model was compiled"
-    if not (low - room <= least and most <= high + room):
+    least, most = port.range_of(int(beyond.any(axis=0).argmax()))
+    known_range = f"the range {least:.4g} to {most:.4g} for which the model was compiled"
+    if outside.any():
         what = f"a result is {'' if proven else 'far '}beyond {known_range}"
-        hint = f"{name}: give inputs like the sample, and results of this model alone"
+        hint = f"{port.name}: give inputs like the sample, and results of this model alone"
         raise NoiseError("decrypt", None, hint, what)
-    if not proven and (least < low or most > high):
-        warn(
-            f"result {name!r}: values are outside of {known_range}; its approximations may be "
-            "wrong there: compile with a wider sample, bounds or margin",
-            OutsideWarning,
-            stacklevel=4,
-        )
+    warn(
+        f"result {port.name!r}: values are outside of {known_range}; its approximations may be "
+        "wrong there: compile with a wider sample, bounds or margin",
+        OutsideWarning,
+        stacklevel=4,
+    )

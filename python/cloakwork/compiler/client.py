@@ -180,7 +180,7 @@ class Client:
         found = {}
         for port in self.description.outputs:
             slots = self.keys._disclosed(encrypted[port.name], wanted[port.name]).real
-            found[port.name] = port.values_of(slots, count)
+            found[port.name] = port.results_of(slots, count)
         return found
 
     def outputs(
@@ -192,10 +192,13 @@ class Client:
         """
         count, slots = self._samples(batch), self._slots(encrypted)
         check_results(self.description, slots, count)
-        return {p.name: p.values_of(slots[p.name], count) for p in self.description.outputs}
+        return {p.name: p.results_of(slots[p.name], count) for p in self.description.outputs}
 
     def unchecked(self, encrypted: Mapping[str, Ciphertext], batch: int) -> dict[str, Any]:
-        """The decrypted outputs and norms [batch, *shape] by name; nothing is checked."""
+        """The decrypted outputs and norms [batch, *shape] by name, in the units of the program.
+
+        Nothing is checked.
+        """
         slots, ports = self._slots(encrypted), self.description.encrypted_outputs
         return {port.name: port.values_of(slots[port.name], batch) for port in ports}
 

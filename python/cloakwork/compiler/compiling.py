@@ -15,28 +15,34 @@ from cloakwork.compiler.accepted import accepted_inputs, largest_deviation
 from cloakwork.compiler.approximation.approximate import approximate
 from cloakwork.compiler.approximation.options import ApproximationOptions
 from cloakwork.compiler.approximation.report import ApproximationRow
-from cloakwork.compiler.boxes import box_of, in_units, stated_bounds, units_of
+from cloakwork.compiler.boxes import (
+    box_of,
+    in_units,
+    stated_bounds,
+    units_of,
+    with_units_of_outputs,
+)
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.costs import MEASURED, Ring, Work
 from cloakwork.compiler.cutting import cut
-from cloakwork.compiler.deep import SCALES, Deep, deepened
-from cloakwork.compiler.description import Description, Guard, KeyLevels
+from cloakwork.compiler.deep import SCALES, deepened
+from cloakwork.compiler.description import Description, Guard
 from cloakwork.compiler.doubting import doubted, without_doubts
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.guarding import Guarded, guarded, unguarded
 from cloakwork.compiler.importing import from_model
-from cloakwork.compiler.layouts import Grid, Layout, power_above
-from cloakwork.compiler.lowering.affine import Candidates
+from cloakwork.compiler.layouts import power_above
 from cloakwork.compiler.lowering.emission import Emitter, Ranges, Refreshes
 from cloakwork.compiler.lowering.folding import folded, joined
 from cloakwork.compiler.lowering.planning import GraphPlan, Planner
 from cloakwork.compiler.lowering.throughput import BatchEmitter, BatchPlan
-from cloakwork.compiler.nodes import Affine, Function
+from cloakwork.compiler.nodes import Function
 from cloakwork.compiler.options import MODES, REVEALED, Mode, Options
 from cloakwork.compiler.parameters import LEAST_SCALE, Limits, choices, largest_scale, room_of
+from cloakwork.compiler.plans import Layouts, is_cheaper, ring_of, sizes_of
 from cloakwork.compiler.ports import Port
 from cloakwork.compiler.reach import Range
-from cloakwork.compiler.report import Alternative, CompileReport, NodeCost
+from cloakwork.compiler.report import Alternative, CompileReport
 from cloakwork.compiler.sensitivity import Sensitivity
 from cloakwork.compiler.tolerances import tolerances_of
 from cloakwork.compiler.trials import Trial, diverged, tried
@@ -44,7 +50,7 @@ from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bootstrapping.context import bootstrapping_parameters
 from cloakwork.fhe.ckks import CkksContext
-from cloakwork.fhe.parameters import Parameters, check_degree
+from cloakwork.fhe.parameters import check_degree
 from cloakwork.fhe.schemes import ckks
 from cloakwork.fhe.security import asked_security, secure_degrees
 from cloakwork.fhe.sizing import Sizes
@@ -61,8 +67,6 @@ _DIVERGED_BITS = 4
 # Trials are made at a small degree first, from this one on, where that is smaller by this factor;
 # the noise of a slot grows at least with the root of the degree, and a trial is off by some bits.
 _PILOT_DEGREE, _PILOT_FACTOR, _PILOT_BITS = 1 << 11, 8, 1
-# The ring on which affine maps are compared before parameters are known.
-_NOMINAL_DEGREE = 1 << 14
 # The least width of a range, relative to the widest of the value.
 _LEAST_WIDTH = 0.1
 # Inputs may be beyond the sample by so many times the margin, where guards tell if it is too much.
@@ -122,79 +126,6 @@ def _graph(model: Any, sample: Any, reveal: str) -> tuple[Graph, dict[str, Float
     return graph, given
 
 
-class _Layouts(NamedTuple):
-    """A plan for one degree; `deep` with bootstrapping."""
-
-    mode: Mode
-    plan: GraphPlan | BatchPlan
-    sizes: Sizes
-    deep: Deep | None = None
-
-    def ring(self, used: int) -> Ring:
-        """After so many levels are used up."""
-        return ring_of(self.sizes, used)
-
-    @property
-    def key_levels(self) -> KeyLevels:
-        """The highest level at which each key is used."""
-        if self.deep is not None:
-            return self.deep.key_levels
-        top, first = len(self.sizes.moduli) - 1, self.plan.first_product
-        turns = {step: top - used for step, used in self.plan.rotations.items()}
-        return KeyLevels(turns, None if first is None else top - first)
-
-    @property
-    def key_bytes(self) -> int:
-        """Of all evaluation keys in memory."""
-        if self.deep is not None:
-            return self.deep.key_bytes
-        rings = (self.ring(len(self.sizes.moduli) - 1 - level) for level in self.key_levels.all)
-        return sum(16 * own.digits * (own.limbs + own.special) * own.degree for own in rings)
-
-    @property
-    def seconds(self) -> float:
-        """The estimated time of a run."""
-        if self.deep is not None:
-            return self.deep.seconds
-        return sum(node.seconds for node in self.nodes)
-
-    @property
-    def nodes(self) -> tuple[NodeCost, ...]:
-        """The estimated cost of each step."""
-        if self.deep is not None:
-            return tuple(self.deep.costs())
-        return tuple(self.plan.costs(MEASURED, self.ring))
-
-
-def is_cheaper(first: Affine, second: Affine, both: Affine) -> bool:
-    """Whether one map costs less than two, one after the other, at an ordinary level."""
-    ring = Ring(_NOMINAL_DEGREE, 5, 2, 3)
-
-    def price(work: Work) -> float:
-        return MEASURED.seconds(work, ring)
-
-    slots, size = ring.degree // 2, first.terms[0][1].shape[1]
-    if len(first.terms) > 1 or max(size, first.size, second.size) > slots:
-        return both.nonzeros <= first.nonzeros + second.nonzeros
-    name, geometry = first.inputs[0], first.source.geometry
-    grid = Grid(*geometry.inputs[1:], 1) if geometry is not None else None
-    images = Layout.images(geometry.inputs, slots, grid) if geometry and grid else None
-    layout = images or Layout.dense(size, slots)
-    one, _ = Candidates(first, {name: layout}, slots, price).best()
-    two, _ = Candidates(second, {first.output: one.layout}, slots, price).best()
-    whole, _ = Candidates(both, {name: layout}, slots, price).best()
-    return price(whole.work) <= price(one.work) + price(two.work)
-
-
-def sizes_of(parameters: Parameters) -> Sizes:
-    """The sizes of given parameters."""
-    moduli, special = (
-        tuple(modulus.bit_length() for modulus in own)
-        for own in (parameters.moduli, parameters.special)
-    )
-    return Sizes(parameters.degree, moduli, special, round(log2(parameters.scale)))
-
-
 def _too_deep(refusal: Exception, mode: Mode) -> Exception:
     """What refuses a model for which no chain is long enough."""
     if mode == "throughput" and isinstance(refusal, ParamError):
@@ -204,17 +135,10 @@ def _too_deep(refusal: Exception, mode: Mode) -> Exception:
     return refusal
 
 
-def ring_of(sizes: Sizes, used: int) -> Ring:
-    """The ring after so many levels are used up."""
-    limbs = max(len(sizes.moduli) - used, 1)
-    special = len(sizes.special)
-    return Ring(sizes.degree, limbs, special, -(-limbs // special))
-
-
 class _Tried(NamedTuple):
     """A plan whose program was run."""
 
-    layouts: _Layouts
+    layouts: Layouts
     context: CkksContext
     program: Program
     trial: Trial
@@ -267,6 +191,7 @@ class _Compiler:
         graph = in_units(graph if options.guard else without_doubts(graph), self.units)
         self.given = graph
         made = joined(folded(self._approximated(graph)), is_cheaper)
+        made = with_units_of_outputs(made, self.wide, sample)
         self.bare = without_doubts(made)
         guards = None
         if options.guard:
@@ -306,7 +231,9 @@ class _Compiler:
 
     def _approximation_error(self) -> float:
         """On the sample, but for inputs that are refused."""
-        exact, found = self.given.run(self.sample), self.bare.run(self.sample)
+        exact, found = (
+            one.in_units_of_results(one.run(self.sample)) for one in (self.given, self.bare)
+        )
         return max(float(np.abs(exact[x] - one).max()) for x, one in found.items())
 
     def _ranges(self) -> Ranges:
@@ -374,7 +301,7 @@ class _Compiler:
             "or guard=False, with which inputs unlike the sample may give wrong results silently",
         ) from refusal
 
-    def _precise(self, found: Iterator[_Layouts], wanted: Mapping[str, float]) -> _Tried:
+    def _precise(self, found: Iterator[Layouts], wanted: Mapping[str, float]) -> _Tried:
         last, pilot, most, least = None, None, 0, 0
         for layouts in self._by_time(found):
             bits = layouts.sizes.scale
@@ -399,17 +326,17 @@ class _Compiler:
         assert last is not None
         raise self._imprecise(last, wanted, most)
 
-    @staticmethod
-    def _imprecise(pilot: _Tried, wanted: Mapping[str, float], most: int) -> ParamError:
+    def _imprecise(self, pilot: _Tried, wanted: Mapping[str, float], most: int) -> ParamError:
         """What was found; scales of up to `most` bits were tried, or are too small for certain."""
-        sizes, least = pilot.layouts.sizes, min(wanted.values())
-        error = max(pilot.stated.values())
+        sizes = pilot.layouts.sizes
+        name = max(wanted, key=lambda one: pilot.stated[one] / wanted[one])
+        error, least = (own[name] * self._unit(name) for own in (pilot.stated, wanted))
         got = f"errors of {error:.2g} with a scale of 2^{sizes.scale} at degree {sizes.degree}"
         if most > sizes.scale:
             got += f", about {error * 2.0 ** (sizes.scale - most):.2g} with the largest, 2^{most}"
         return ParamError("precision", got, f"at most {least:.2g}: accept a larger error")
 
-    def _tried_deep(self, first: _Layouts, wanted: Mapping[str, float]) -> _Tried:
+    def _tried_deep(self, first: Layouts, wanted: Mapping[str, float]) -> _Tried:
         """With the first scale whose measured error is small enough."""
         tried = self._tried(first)
         for bits in SCALES[1:]:
@@ -420,7 +347,7 @@ class _Compiler:
             raise self._imprecise(tried, wanted, max(SCALES))
         return tried
 
-    def _deepest(self, bits: int = SCALES[0]) -> _Layouts:
+    def _deepest(self, bits: int = SCALES[0]) -> Layouts:
         """With bootstrapping, at the least degree that has room for it."""
         refusal: ParamError | None = None
         for degree in self.options.limits.degrees:
@@ -431,7 +358,7 @@ class _Compiler:
         assert refusal is not None
         raise refusal
 
-    def _deep(self, degree: int, bits: int) -> _Layouts:
+    def _deep(self, degree: int, bits: int) -> Layouts:
         mode, security = self.options.mode, self.options.limits.security
         plan = self._deep_plans.get(degree)
         if plan is None:
@@ -444,10 +371,10 @@ class _Compiler:
             plan = Planner(self.graph, degree // 2, price, chained=True).plan()
             self._deep_plans[degree] = plan
         deep = deepened(plan, self.ranges, self.options.limits, bits)
-        return _Layouts(mode, plan, sizes_of(deep.parameters), deep)
+        return Layouts(mode, plan, sizes_of(deep.parameters), deep)
 
     @staticmethod
-    def _by_time(found: Iterator[_Layouts]) -> Iterator[_Layouts]:
+    def _by_time(found: Iterator[Layouts]) -> Iterator[Layouts]:
         """Those of two degrees by their time, then those of the next two."""
         degrees = groupby(found, key=lambda one: one.sizes.degree)
         while True:
@@ -464,7 +391,7 @@ class _Compiler:
         room = room_of(self.known, self.graph.outputs)
         scales = (range(bits, bits - 1, -1) for bits in range(max(least, LEAST_SCALE), sizes.scale))
         found = (largest_scale(plan.depth, room, sizes.degree, security, own) for own in scales)
-        others = [_Layouts(mode, plan, other) for other in found if other is not None]
+        others = [Layouts(mode, plan, other) for other in found if other is not None]
         best = min(others, key=lambda one: one.seconds, default=pilot.layouts)
         if best.seconds > _WORTH * pilot.layouts.seconds:
             return pilot
@@ -474,7 +401,7 @@ class _Compiler:
         tried = self._tried(best)
         return tried if tried.excess(wanted) <= 0 else pilot
 
-    def _at_small_degree(self, layouts: _Layouts) -> _Tried | None:
+    def _at_small_degree(self, layouts: Layouts) -> _Tried | None:
         """A trial with the same moduli at a degree without security, which takes little time.
 
         Its errors are those that the degree of the layouts has at least.  None where no degree is
@@ -489,12 +416,12 @@ class _Compiler:
         plan = self._plan(mode, small)
         if plan.depth > layouts.plan.depth:
             return None
-        found = self._tried(_Layouts(mode, plan, small), layouts.seconds)
+        found = self._tried(Layouts(mode, plan, small), layouts.seconds)
         more = (sizes.degree / degree) ** 0.5
         stated = {name: more * error for name, error in found.stated.items()}
         return found._replace(layouts=layouts, stated=stated)
 
-    def _tried(self, layouts: _Layouts, pilot_of: float | None = None) -> _Tried:
+    def _tried(self, layouts: Layouts, pilot_of: float | None = None) -> _Tried:
         """The trial of a plan; `pilot_of` the seconds of another, which alone is to be secure."""
         deep, is_pilot = layouts.deep, pilot_of is not None
         context = self._context(layouts.sizes, is_pilot) if deep is None else deep.context
@@ -505,7 +432,7 @@ class _Compiler:
         stated = self.sensitivity.stated(trial.differences)
         return _Tried(layouts, context, program, trial, stated)
 
-    def _emitter(self, layouts: _Layouts, context: CkksContext) -> Emitter | BatchEmitter:
+    def _emitter(self, layouts: Layouts, context: CkksContext) -> Emitter | BatchEmitter:
         if isinstance(layouts.plan, BatchPlan):
             return BatchEmitter(layouts.plan, context, self.ranges)
         if layouts.deep is not None:
@@ -526,20 +453,20 @@ class _Compiler:
             insecure=security is None,
         )
 
-    def _candidates(self, mode: Mode) -> Iterator[_Layouts]:
+    def _candidates(self, mode: Mode) -> Iterator[Layouts]:
         """Plans by ascending degree."""
         room = room_of(self.known, self.graph.outputs)
         batch, limits = BatchPlan(self.graph), self.options.limits
         for sizes in choices(batch.depth, room, limits):
             if mode == "throughput":
-                yield _Layouts(mode, batch, sizes)
+                yield Layouts(mode, batch, sizes)
                 continue
             plan = self._plan(mode, sizes)
             # Values that are moved to other layouts may take more levels.
             scales = range(sizes.scale, 21, -1)
             found = largest_scale(plan.depth, room, sizes.degree, limits.security, scales)
             if found is not None:
-                yield _Layouts(mode, plan, found)
+                yield Layouts(mode, plan, found)
 
     def _plan(self, mode: Mode, sizes: Sizes) -> GraphPlan:
         known = self._plans.get((mode, sizes.degree))
@@ -555,11 +482,18 @@ class _Compiler:
         self._plans[mode, sizes.degree] = found
         return found
 
+    def _unit(self, output: str) -> float:
+        """The largest unit of an output's elements."""
+        return float(self.graph.units[output].max()) if output in self.graph.units else 1.0
+
     def _tolerances(self) -> dict[str, float]:
         """The largest error of each output."""
         own, guards = self.options.precision, self.guards
         outputs = {name: self.expected[name] for name in self.bare.outputs}
-        found = tolerances_of(self.graph, outputs) if own is None else dict.fromkeys(outputs, own)
+        if own is None:
+            found = tolerances_of(self.graph, outputs)
+        else:
+            found = {name: own / self._unit(name) for name in outputs}
         if guards is not None and guards.checks:
             found[guards.output] = guards.error
         return found
@@ -573,7 +507,7 @@ class _Compiler:
         return CompiledModel(found.program, described, graph=self.graph, report=report)
 
     def _description(
-        self, layouts: _Layouts, errors: Mapping[str, float], report: Mapping[str, Any]
+        self, layouts: Layouts, errors: Mapping[str, float], report: Mapping[str, Any]
     ) -> Description:
         levels = layouts.key_levels
         return Description(
@@ -610,8 +544,9 @@ class _Compiler:
         layout = plan.layout(name) if isinstance(plan, GraphPlan) else None
         units = self.units.get(name)
         if units is None:
-            low, high, units = low.min(keepdims=True), high.max(keepdims=True), np.ones(1)
-        low, high = low * units, high * units
+            low, high = low.min(keepdims=True), high.max(keepdims=True)
+            units = self.graph.units.get(name, np.ones(1))
+        low, high, error = low * units, high * units, error * float(units.max())
         return Port(name, tuple(self.graph[name].shape), low, high, layout, error, units)
 
     def _report(self, found: _Tried) -> CompileReport:
@@ -630,12 +565,14 @@ class _Compiler:
             functions=self.functions,
             sample_rows=min(len(values) for values in self.given_sample.values()),
             client=self.graph.client_tail.describe(),
-            error=max(found.stated[name] for name in self.bare.outputs),
+            error=max(found.stated[name] * self._unit(name) for name in self.bare.outputs),
+            errors={
+                name: (found.stated[name] * self.graph.units.get(name, np.ones(1))).tolist()
+                for name in self.bare.outputs
+            },
             approximation_error=self.approximation_error,
-            largest_output=max(
-                float(np.abs(self.expected[name]).max()) for name in self.bare.outputs
-            ),
-            error_bound=trial.bound,
+            largest_output=self._largest_output(),
+            error_bound=trial.bound * max(map(self._unit, self.bare.outputs)),
             trial_inputs=trial.count,
             trial_seconds=trial.seconds,
             cost_factor=MEASURED.error,
@@ -644,12 +581,17 @@ class _Compiler:
             accepted=self._accepted(),
         )
 
+    def _largest_output(self) -> float:
+        found = self.graph.in_units_of_results(self.expected)
+        return max(float(np.abs(found[name]).max()) for name in self.bare.outputs)
+
     def _accepted_error(self, found: _Tried) -> float | None:
         """The largest error of inputs that the client accepts; None where that is not known."""
         if self.guards is None:
             return None
         inputs = accepted_inputs(self.guards, self.box, self.sample)
-        names, least = self.bare.outputs, max(found.stated[name] for name in self.bare.outputs)
+        names = self.bare.outputs
+        least = max(found.stated[name] * self._unit(name) for name in names)
         elsewhere = Sensitivity.of(self.graph, inputs).above(self.sensitivity, names)
         changed = 0.0
         if self.functions:
@@ -664,14 +606,14 @@ class _Compiler:
             return unguarded("without guards" if not self.options.guard else "", self.unproven)
         return self.guards.describe(self.given_sample)
 
-    def _first(self, mode: Mode) -> _Layouts | None:
+    def _first(self, mode: Mode) -> Layouts | None:
         """The first plan without bootstrapping; None if there is none."""
         try:
             return next(self._candidates(mode), None)
         except ParamError:
             return None
 
-    def _alternative(self, layouts: _Layouts | None) -> Alternative | None:
+    def _alternative(self, layouts: Layouts | None) -> Alternative | None:
         """What a way of layout would cost; None where no parameters have room for it."""
         if layouts is None:
             return None

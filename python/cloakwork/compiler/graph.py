@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -57,6 +58,8 @@ class Graph:
     doubts        names of values [1] of Affines, 0 in exact arithmetic, each with the name of
                   another: how far at most its elements are off where a step is neither 0 nor 1.
                   Such values stay nodes; "" where none needs to
+    units         of outputs: what each element [size] is multiplied by before the client's steps,
+                  powers of two; by default nothing
     """
 
     nodes: tuple[Node, ...]
@@ -65,6 +68,7 @@ class Graph:
     name: str = "model"
     spare_levels: Mapping[str, int] = field(default_factory=dict)
     doubts: Mapping[str, str] = field(default_factory=dict)
+    units: Mapping[str, Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         sizes: dict[str, int] = {}
@@ -138,7 +142,16 @@ class Graph:
 
     def finish(self, outputs: Mapping[str, NDArray[np.generic]]) -> dict[str, NDArray[np.generic]]:
         """The results of the model from its decrypted outputs, as the client computes them."""
-        return self.client_tail.run(outputs)
+        return self.client_tail.run(self.in_units_of_results(outputs))
+
+    def in_units_of_results(self, outputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Outputs [batch, *shape] times their units."""
+        return {
+            name: values * self.units[name].reshape(values.shape[1:])
+            if name in self.units
+            else values
+            for name, values in outputs.items()
+        }
 
     def predict(
         self, inputs: Mapping[str, ArrayLike] | ArrayLike

@@ -193,7 +193,7 @@ def _doubts(
     """With limits that all of the sample passes but for the doubtful ones."""
     if not gained:
         return []
-    outputs = graph.run(sample)
+    outputs = graph.in_units_of_results(graph.run(sample))
     least = _LEAST_DOUBT * max(float(np.abs(values).max()) for values in outputs.values())
     found = []
     for node, values in graph.steps(sample):

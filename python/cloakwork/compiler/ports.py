@@ -29,8 +29,9 @@ class Port:
                 are results, which the program cannot have computed
     layout      of the elements in slots; None: a ciphertext for each, with a sample in each slot
     error       of a result: what encrypted and plain values differ by, at most, on trial inputs
-    units       of an input: what elements are divided by, float64 [size], or [1] for all, before
-                they are encrypted, so that all have about one size: powers of two
+    units       what elements of an input are divided by before they are encrypted, and those of a
+                result multiplied by after they are decrypted, float64 [size], or [1] for all, so
+                that all have about one size: powers of two
     """
 
     name: str
@@ -124,12 +125,17 @@ class Port:
         return (placed[0], False) if self.layout.count == 1 else (placed, True)
 
     def values_of(self, slots: Floats, batch: int) -> Floats:
-        """Decrypted slots -> [batch, *shape]."""
+        """Decrypted slots -> [batch, *shape], in the units of what is encrypted."""
         if self.layout is None:
             found = slots[:, :batch].T
         else:
             found = self.layout.read(np.atleast_2d(slots))[np.newaxis]
         return np.ascontiguousarray(found).reshape(-1, *self.shape)
+
+    def results_of(self, slots: Floats, batch: int) -> Floats:
+        """Decrypted slots -> [batch, *shape]."""
+        found = self.values_of(slots, batch)
+        return found * (self.units[0] if len(self.units) == 1 else self.units.reshape(self.shape))
 
     def spread(self, slots: Floats) -> tuple[Floats, Floats]:
         """The least and largest value of each element [size] over all slots that hold it."""

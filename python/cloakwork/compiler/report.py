@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from cloakwork.compiler.approximation.report import ApproximationRow
@@ -83,6 +84,7 @@ class CompileReport:
     sample_rows       inputs of the sample, from which ranges and domains come
     error             the largest error of an output by encryption, for inputs like the sample: by
                       the errors of trials, and by how sensitive outputs are to noise in values
+    errors            the same by output: of each element, or one for all
     trial_inputs      how many inputs were tried
     trial_seconds     of one encrypted run on this machine, with all threads
     approximation_error   the largest on the sample: what polynomials change
@@ -115,6 +117,7 @@ class CompileReport:
     trial_inputs: int
     trial_seconds: float
     cost_factor: float
+    errors: Mapping[str, list[float]] = field(default_factory=dict)
     bootstrapping: str = ""
     accepted: str = ""
     accepted_error: float | None = None
@@ -140,7 +143,7 @@ class CompileReport:
         lines = [
             f"{self.name}: {self.chosen.describe()}",
             self.parameters,
-            f"error of outputs by encryption: at most {self.error:.2g} for inputs like the sample "
+            f"error of outputs by encryption: at most {self._errors()} for inputs like the sample "
             f"(from {self.trial_inputs} trial inputs); {bound}{changed}",
             self._accepted(),
             self._measured(),
@@ -155,6 +158,12 @@ class CompileReport:
         lines += [self.bootstrapping] if self.bootstrapping else []
         lines += [node.describe(widest) for node in self.nodes]
         return "\n".join([*lines, *filter(None, [self.approximations, self.client])])
+
+    def _errors(self) -> str:
+        """The largest, and how much smaller those of other elements are."""
+        least = min((min(each) for each in self.errors.values()), default=self.error)
+        less = f" ({least:.2g} of the element of the smallest range)" if least < self.error else ""
+        return f"{self.error:.2g}{less}"
 
     def _measured(self) -> str:
         """How long a run took, and whether estimates fit this machine as it is."""
