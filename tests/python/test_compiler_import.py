@@ -50,6 +50,17 @@ CASES: list[tuple[onnx.NodeProto, tuple[int, ...], list[Any]]] = [
     (node("AveragePool", "x", kernel_shape=[2, 2], strides=[2, 2], count_include_pad=1,
           pads=[1, 1, 1, 1]), (2, 4, 4), []),
     (node("GlobalAveragePool", "x"), (3, 4, 5), []),
+    (node("Conv", "x c d", strides=[2, 1, 1], pads=[1, 0, 2, 0, 1, 1], dilations=[1, 2, 1],
+          group=2), (4, 3, 5, 4), [DRAW.normal(size=(2, 2, 2, 2, 3)), DRAW.normal(size=2)]),
+    (node("Conv", "x c", auto_pad="SAME_LOWER", strides=[1, 2, 2]), (1, 2, 5, 4),
+     [DRAW.normal(size=(2, 1, 2, 2, 3))]),
+    (node("AveragePool", "x", kernel_shape=[2, 2, 3], strides=[1, 2, 1], pads=[1, 0, 1, 0, 1, 1]),
+     (2, 3, 4, 4), []),
+    (node("AveragePool", "x", kernel_shape=[2, 2, 2], count_include_pad=1,
+          pads=[1, 0, 1, 0, 1, 1]), (1, 3, 3, 4), []),
+    (node("AveragePool", "x", kernel_shape=[3, 2], strides=[2, 2], ceil_mode=1), (2, 6, 5), []),
+    (node("GlobalAveragePool", "x"), (2, 3, 2, 4), []),
+    (node("MaxPool", "x", kernel_shape=[2, 1, 2], strides=[1, 2, 2]), (2, 3, 3, 4), []),
     (node("BatchNormalization", "x c d e f", epsilon=0.1), (3, 2, 2),
      [DRAW.normal(size=3), DRAW.normal(size=3), DRAW.normal(size=3), DRAW.uniform(1, 2, 3)]),
     (node("Flatten", "x"), (2, 3), []),
@@ -90,6 +101,11 @@ CASES: list[tuple[onnx.NodeProto, tuple[int, ...], list[Any]]] = [
     (node("LayerNormalization", "x c d", epsilon=0.01), (3, 5),
      [DRAW.normal(size=5), DRAW.normal(size=5)]),
     (node("LayerNormalization", "x c", axis=1), (3, 5), [DRAW.normal(size=(3, 5))]),
+    (node("GroupNormalization", "x c d", num_groups=2, epsilon=0.1), (4, 2, 3),
+     [DRAW.normal(size=2), DRAW.normal(size=2)]),
+    (node("InstanceNormalization", "x c d", epsilon=0.1), (3, 2, 2),
+     [DRAW.normal(size=3), DRAW.normal(size=3)]),
+    (node("InstanceNormalization", "x c d"), (2, 5), [DRAW.normal(size=2), DRAW.normal(size=2)]),
     (node("ConvTranspose", "x c"), (2, 3, 3), [DRAW.normal(size=(2, 3, 2, 2))]),
     (node("ConvTranspose", "x c d", strides=[2, 1], pads=[1, 0, 0, 1], output_padding=[1, 0],
           dilations=[1, 2]), (4, 3, 4), [DRAW.normal(size=(4, 2, 3, 2)), DRAW.normal(size=2)]),
@@ -119,6 +135,24 @@ def test_a_node_gives_what_the_reference_gives(case: Any) -> None:
     assert list(found) == list(made.output)
     for own, wanted in zip(found.values(), expected(model, x), strict=True):
         np.testing.assert_allclose(own, wanted, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+def test_group_normalization_of_newer_opsets_has_scales_of_channels(groups: int) -> None:
+    made = node("GroupNormalization", "x c d", num_groups=groups)
+    constants = {"c": DRAW.normal(size=4), "d": DRAW.normal(size=4)}
+    model = model_of([made], (4, 3, 2), constants, opset=21)
+    x = np.random.default_rng(1).normal(size=(3, 4, 3, 2))
+    found = from_model(model).predict(x)["y"]
+    # The reference normalises with float32.
+    np.testing.assert_allclose(found, expected(model, x)[0], atol=1e-5)
+
+
+def test_a_constant_meets_a_value_that_was_reshaped() -> None:
+    nodes = [node("Reshape", "x c", "a"), node("Mul", "a d")]
+    model = model_of(nodes, (12,), {"c": np.array([0, 3, 4]), "d": np.arange(4.0)})
+    x = np.random.default_rng(1).normal(size=(3, 12))
+    np.testing.assert_allclose(from_model(model).predict(x)["y"], expected(model, x)[0])
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -196,7 +230,7 @@ REFUSED: list[tuple[onnx.ModelProto, str]] = [
     (model_of([node("NonZero", "x")], (3,)),
      "the NonZero': expected a node that can be compiled, found NonZero;.*models.md"),
     (model_of([node("Flatten", "x", axis=0)], (3,)), "the Flatten': expected axis 1, found 0"),
-    (model_of([node("Transpose", "x", perm=[1, 0])], (3,)), "batch axis to stay in front"),
+    (model_of([node("Transpose", "x", perm=[1, 0])], (3,)), "output 'y': expected the batch axis"),
     (model_of([node("Reshape", "x c")], (4,), {"c": np.array([2, 2])}), "batch axis to stay"),
     (model_of([node("Reshape", "x c")], (4,), {"c": np.array([1, 3])}), "shape of the elements"),
     (model_of([node("Reshape", "x x")], (4,)), "a constant as input number 1"),
@@ -205,6 +239,12 @@ REFUSED: list[tuple[onnx.ModelProto, str]] = [
     (model_of([node("Conv", "x c")], (2, 4, 4), {"c": np.ones((2, 3, 1, 1))}), "\\[filters"),
     (model_of([node("Conv", "x c")], (2, 2, 2), {"c": np.ones((2, 2, 3, 3))}), "a window within"),
     (model_of([node("Conv", "x c")], (4,), {"c": np.ones((2, 2, 3, 3))}), "\\[batch, channels"),
+    (model_of([node("Conv", "x c")], (1, 2, 2, 2, 2), {"c": np.ones((1, 1, 2, 2, 2, 2))}),
+     "\\[batch, channels, \\(depth"),
+    (model_of([node("Conv", "x c", pads=[1, 1])], (1, 3, 3), {"c": np.ones((1, 1, 2, 2))}),
+     "pads of 0 or more, two an axis"),
+    (model_of([node("Conv", "x c", strides=[1])], (1, 3, 3), {"c": np.ones((1, 1, 2, 2))}),
+     "a strides for the kernel"),
     (model_of([node("Mul", "x c")], (3,), {"c": np.ones(2)}), "shapes that broadcast"),
     (model_of([node("Div", "x c")], (3,), {"c": np.zeros(3)}), "divisors other than 0"),
     (model_of([node("Pow", "x c")], (3,), {"c": np.array(2.5)}), "an exponent"),
@@ -217,8 +257,18 @@ REFUSED: list[tuple[onnx.ModelProto, str]] = [
     (model_of([node("Einsum", "x x", equation="bi,bi->b")], (3,)), "one encrypted operand"),
     (model_of([node("Einsum", "x c", equation="bi,ij->jb")], (3,), {"c": np.ones((3, 2))}),
      "batch axis to stay"),
-    (model_of([node("InstanceNormalization", "x c c")], (2, 3), {"c": np.ones(2)}),
-     "take LayerNormalization"),
+    (model_of([node("InstanceNormalization", "x c c")], (2, 3), {"c": np.ones(3)}),
+     "a scale and a shift of 2"),
+    (model_of([node("InstanceNormalization", "x c c")], (2,), {"c": np.ones(2)}),
+     "\\[batch, channels"),
+    (model_of([node("GroupNormalization", "x c c", num_groups=2)], (3, 2), {"c": np.ones(2)}),
+     "a num_groups that divides 3 channels"),
+    (model_of([node("GroupNormalization", "x c c", num_groups=0)], (3, 2), {"c": np.ones(2)}),
+     "a num_groups that divides 3 channels"),
+    (model_of([node("GroupNormalization", "x c c", num_groups=2)], (4, 2), {"c": np.ones(4)}),
+     "a scale and a shift of 2"),
+    (model_of([node("GroupNormalization", "x c c", num_groups=2)], (4, 2), {"c": np.ones(2)},
+              opset=21), "a scale and a shift of 4"),
     (model_of([node("ReduceSum", "x c")], (3,), {"c": np.array([0])}), "batch axis"),
     (model_of([node("Softmax", "x", "a"), node("Relu", "a", "b"), node("ArgMax", "b", "i", axis=1),
                node("Mul", "i x", "y")], (3,)), "end the model with it"),
@@ -232,6 +282,9 @@ REFUSED: list[tuple[onnx.ModelProto, str]] = [
     (model_of([node("Relu", "x", domain="com.example")], (3,)), "'com.example'"),
     (model_of([node("MatMul", "x c")], (3,), {"c": np.full((3, 1), np.nan)}), "NaN or infinity"),
     (model_of([node("Gather", "x c", axis=1)], (3,), {"c": np.array([3])}), "indices below 3"),
+    (model_of([node("ArrayFeatureExtractor", "x c", domain=ML)], (3,),
+              {"c": np.zeros(0, np.int64)}), "1 to 16777216 elements, found the shape \\[1, 0\\]"),
+    (model_of([node("Elu", "x", alpha=np.nan)], (3,)), "the Elu': expected a finite alpha"),
     (model_of([node("Slice", "x c d")], (3,), {"c": np.array([0, 3]), "d": np.array([1, 3])}),
      "an empty slice"),
     (model_of([node("Pad", "x c")], (3,), {"c": np.array([1, 0, 0, 0])}), "of the batch"),

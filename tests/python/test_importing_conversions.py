@@ -204,12 +204,20 @@ def test_options_that_change_the_formula_are_never_ignored() -> None:
         from_model(boosted.fit(categories, Y), categories)
 
 
-@pytest.mark.parametrize("binarize", [0.0, 0.25])
-def test_features_at_the_threshold_of_bernoulli_bayes_are_told(binarize: float) -> None:
+@pytest.mark.parametrize("binarize", [0.0, 0.7])
+def test_features_at_the_threshold_of_bernoulli_bayes(binarize: float) -> None:
+    """The client compares plain features exactly; the server's steps are refused next to it."""
     own = naive_bayes.BernoulliNB(binarize=binarize).fit(X, CLASSES)
     client, server = fhe.compile(own, X, **SMALL).split()
-    row = X[0].copy()
-    row[1] = binarize + 1e-5
+    for near in (0.0, 1e-12, -1e-12):
+        row = X[0].copy()
+        row[1] = binarize + near
+        found = client.decrypt(server.run(client.encrypt(row)))["probabilities"]
+        assert np.abs(found - own.predict_proba(row[None])).max() < 0.01
+    reduced = pipeline.make_pipeline(decomposition.PCA(4), naive_bayes.BernoulliNB(binarize=0.1))
+    reduced.fit(X, CLASSES)
+    client, server = fhe.compile(reduced, X, **SMALL).split()
+    (row,) = reduced[0].inverse_transform([[0.1, 1.0, -1.0, 1.0]])
     with pytest.raises(OutsideError, match="near to thresholds"):
         client.decrypt(server.run(client.encrypt(row)))
 

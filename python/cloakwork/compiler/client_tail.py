@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.compiler import functions
+from cloakwork.compiler.client_features import FEATURE_KINDS
 from cloakwork.errors import ModelError
 
 Values = NDArray[Any]
@@ -125,10 +126,10 @@ class ClientTail:
                 f"parameters: {error!r}"
             ) from error
 
-    def describe(self) -> str:
+    def describe(self, place: str = "client: ") -> str:
         """One line a step, or nothing."""
         return "\n".join(
-            f"client: {step.output} = {step.kind}({', '.join(step.inputs)})" for step in self.steps
+            f"{place}{step.output} = {step.kind}({', '.join(step.inputs)})" for step in self.steps
         )
 
 
@@ -149,6 +150,18 @@ def _argmax(x: Values, axis: int = 1, keepdims: bool = False, last: bool = False
 
 def _argmin(x: Values, axis: int = 1, keepdims: bool = False, last: bool = False) -> Values:
     return _argmax(-x, axis, keepdims, last)
+
+
+def _top_indices(x: Values, k: int, axis: int = -1, largest: bool = True) -> Values:
+    """The indices of the k largest or smallest elements, in order; equal ones by index."""
+    if not 1 <= k <= x.shape[axis]:
+        raise ValueError(f"expected a k of 1 to {x.shape[axis]}, found {k}")
+    order = np.argsort(-x if largest else x, axis=axis, kind="stable")
+    return np.asarray(np.take(order, np.arange(k), axis=axis))
+
+
+def _top_values(x: Values, k: int, axis: int = -1, largest: bool = True) -> Values:
+    return np.asarray(np.take_along_axis(x, _top_indices(x, k, axis, largest), axis))
 
 
 def _softmax(x: Values, axis: int = 1) -> Values:
@@ -301,6 +314,7 @@ def _function(x: Values, name: str, options: Mapping[str, float], shape: Sequenc
 
 # Each takes arrays [batch, ...] and parameters of JSON.
 CLIENT_KINDS: dict[str, Callable[..., Values]] = {
+    **FEATURE_KINDS,
     "above": _above,
     "affine": _affine,
     "argmax": _argmax,
@@ -322,5 +336,7 @@ CLIENT_KINDS: dict[str, Callable[..., Values]] = {
     "sign": lambda x: np.asarray(np.sign(x)),
     "softmax": _softmax,
     "tanh": lambda x: np.asarray(np.tanh(x)),
+    "top_indices": _top_indices,
+    "top_values": _top_values,
     "votes": _votes,
 }

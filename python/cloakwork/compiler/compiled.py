@@ -88,10 +88,13 @@ class CompiledModel:
                 "a model from a file holds encoded weights alone: compute plain results with the "
                 "model that it was compiled from"
             )
-        given = x if isinstance(x, Mapping) else {self.description.inputs[0].name: x}
+        own = self._graph.prepare(x)
+        given = own if isinstance(own, Mapping) else {self.description.inputs[0].name: own}
         known = {port.name: port for port in self.description.inputs}
-        return self._graph.predict(
-            {name: known[name].scaled(one) if name in known else one for name, one in given.items()}
+        return self._graph.finish(
+            self._graph.run(
+                {n: known[n].scaled(one) if n in known else one for n, one in given.items()}
+            )
         )
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -121,7 +121,7 @@ def _graph(model: Any, sample: Any, reveal: str) -> tuple[Graph, dict[str, Float
     # Whoever made a graph decided what the client computes.
     if reveal == "scores" and graph is not model:
         graph = cut(graph)
-    values = graph.check_inputs(sample)
+    values = graph.check_inputs(graph.prepare(sample))
     given = {node.output: values[node.output].reshape(-1, *node.shape) for node in graph.inputs}
     return graph, given
 
@@ -426,7 +426,8 @@ class _Compiler:
         deep, is_pilot = layouts.deep, pilot_of is not None
         context = self._context(layouts.sizes, is_pilot) if deep is None else deep.context
         emitter = self._emitter(layouts, context)
-        described = self._description(layouts, {}, {})
+        # The sample is what is encrypted.
+        described = replace(self._description(layouts, {}, {}), head=None)
         sample, estimate = (self.sample, self.expected), pilot_of or layouts.seconds
         program, trial = tried(emitter, described, context, sample, estimate)
         stated = self.sensitivity.stated(trial.differences)
@@ -522,6 +523,7 @@ class _Compiler:
             report,
             levels,
             self._guard(layouts.plan, errors),
+            self.graph.client_head,
         )
 
     def _guard(self, plan: GraphPlan | BatchPlan, errors: Mapping[str, float]) -> Guard | None:
@@ -564,7 +566,7 @@ class _Compiler:
             approximations=self.approximations,
             functions=self.functions,
             sample_rows=min(len(values) for values in self.given_sample.values()),
-            client=self.graph.client_tail.describe(),
+            client=self._client_steps(),
             error=max(found.stated[name] * self._unit(name) for name in self.bare.outputs),
             errors={
                 name: (found.stated[name] * self.graph.units.get(name, np.ones(1))).tolist()
@@ -580,6 +582,11 @@ class _Compiler:
             accepted_error=self._accepted_error(found),
             accepted=self._accepted(),
         )
+
+    def _client_steps(self) -> str:
+        """One line for each of what the client computes."""
+        head, tail = self.graph.client_head, self.graph.client_tail
+        return "\n".join(filter(None, ["" if head is None else head.describe(), tail.describe()]))
 
     def _largest_output(self) -> float:
         found = self.graph.in_units_of_results(self.expected)

@@ -19,7 +19,7 @@ from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Function, Input, Node, Product
 from cloakwork.compiler.reach import Range, possible
 
-__all__ = ["cut"]
+__all__ = ["client_step", "cut"]
 
 # An affine map with more different weights, or biases, is taken to be trained.
 _DIFFERENT_WEIGHTS = 2
@@ -36,7 +36,7 @@ def cut(graph: Graph) -> Graph:
     before, after = (sum(sizes[x] for x in own) for own in (graph.outputs, _read(graph, taken)))
     if after >= before and not any(isinstance(node, Function | Product) for node in moved):
         return graph
-    steps = (*map(_step, moved), *graph.client_tail.steps)
+    steps = (*map(client_step, moved), *graph.client_tail.steps)
     outputs = tuple(_read(graph, taken))
     tail = ClientTail(graph.client_tail.results, steps)
     nodes = tuple(_needed(graph, {*outputs, *graph.doubts}))
@@ -125,7 +125,8 @@ def _needed(graph: Graph, wanted: set[str]) -> Iterable[Node]:
     return [node for node in graph.nodes if node.output in wanted or isinstance(node, Input)]
 
 
-def _step(node: Node) -> ClientStep:
+def client_step(node: Node) -> ClientStep:
+    """A node that the server would compute, as the client computes it."""
     shape = list(node.shape)
     if isinstance(node, Affine):
         matrices = [_entries(matrix) for _, matrix in node.terms]

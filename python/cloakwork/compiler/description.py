@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloakwork.compiler.client_head import ClientHead
 from cloakwork.compiler.client_tail import ClientTail
 from cloakwork.compiler.ports import Port
 from cloakwork.errors import ModelError
 from cloakwork.programs.notes import Member
 
-# Files of version 1 have no guard.
-VERSION = 2
+# Files of version 1 have no guard; those of models without a head have version 2.
+VERSION, _HEADLESS = 3, 2
 
 
 @dataclass(frozen=True)
@@ -111,6 +112,7 @@ class Description:
                       without bootstrapping: the highest of all
     report            as JSON's types
     guard             None: inputs unlike the sample may give wrong results without a word
+    head              what the client computes before encryption; None for nothing
     """
 
     name: str
@@ -122,6 +124,14 @@ class Description:
     report: Mapping[str, Any]
     levels: KeyLevels | None = None
     guard: Guard | None = None
+    head: ClientHead | None = None
+
+    @property
+    def given(self) -> Mapping[str, tuple[int, ...]]:
+        """The shapes of what a user gives, without the batch axis, by name."""
+        if self.head is not None:
+            return self.head.inputs
+        return {port.name: port.shape for port in self.inputs}
 
     @property
     def encrypted_outputs(self) -> tuple[Port, ...]:
@@ -146,7 +156,8 @@ class Description:
         self, x: Mapping[str, ArrayLike] | ArrayLike, slots: int, *, clip: bool = False
     ) -> dict[str, NDArray[np.float64]]:
         """The inputs [batch, size] by name, checked or clipped; one batch for all."""
-        given = x if isinstance(x, Mapping) else {self.inputs[0].name: x}
+        own = x if self.head is None else self.head.run(x)
+        given = own if isinstance(own, Mapping) else {self.inputs[0].name: own}
         check_names("inputs", given, {port.name for port in self.inputs})
         found = {
             port.name: port.checked(given[port.name], slots, clip=clip) for port in self.inputs
@@ -160,7 +171,7 @@ class Description:
         """The note."""
         return json.dumps(
             {
-                "version": VERSION,
+                "version": _HEADLESS if self.head is None else VERSION,
                 "name": self.name,
                 "inputs": {port.name: port.to_json() for port in self.inputs},
                 "outputs": {port.name: port.to_json() for port in self.outputs},
@@ -170,26 +181,30 @@ class Description:
                 "report": dict(self.report),
                 "levels": None if self.levels is None else self.levels.to_json(),
                 "guard": None if self.guard is None else self.guard.to_json(),
+                **({} if self.head is None else {"head": self.head.to_json()}),
             }
         )
 
     @classmethod
     def read(cls, note: Member) -> Description:
         """From a file; LoadError names the place of what is wrong."""
-        is_first = "guard" not in note.named()
-        version, name, inputs, outputs, rotations, products, tail, report, levels, *guard = (
+        held = note.named()
+        later = ["guard", "head"] if "head" in held else ["guard"] if "guard" in held else []
+        version, name, inputs, outputs, rotations, products, tail, report, levels, *more = (
             note.members(
                 "version", "name", "inputs", "outputs", "rotations", "relinearization", "tail",
-                "report", "levels", *([] if is_first else ["guard"]),
+                "report", "levels", *later,
             )
         )  # fmt: skip
-        if version.of(int) != (1 if is_first else VERSION):
-            raise version.wrong(f"version {VERSION}, or 1 without a guard")
+        extra = dict(zip(later, more, strict=True))
+        if version.of(int) != (VERSION if "head" in extra else _HEADLESS if extra else 1):
+            raise version.wrong("version 1, 2 with a guard, or 3 with a head")
         ports = [
             tuple(Port.read(key, one) for key, one in part.named().items())
             for part in (inputs, outputs)
         ]
-        checked = Guard.read(guard[0]) if guard and guard[0].value is not None else None
+        has_guard = "guard" in extra and extra["guard"].value is not None
+        checked = Guard.read(extra["guard"]) if has_guard else None
         every = [*ports[0], *ports[1], *([checked.port] if checked and checked.port else [])]
         if not all(ports) or len({port.layout is None for port in every}) > 1:
             raise inputs.wrong("inputs and outputs of one kind of layout")
@@ -210,6 +225,9 @@ class Description:
             report.of(dict),
             None if levels.value is None else KeyLevels.read(levels),
             checked,
+            ClientHead.read(extra["head"], {port.name for port in ports[0]})
+            if "head" in extra
+            else None,
         )
 
 

@@ -59,8 +59,7 @@ def doubted(graph: Graph, box: Mapping[str, Range]) -> tuple[Graph, dict[str, fl
             continue
         square, doubt = _doubt_of(graph, node, most)
         nodes += [square, doubt]
-        # A sum of s^2, or of t^2 - t, which is half of what bounds the error.
-        gained[doubt.output] = float(most.max()) * (1.0 if node.kind == "sign" else 2.0)
+        gained[doubt.output] = float(most.max()) / JUMPS[node.kind][0]
     doubts = {**graph.doubts, **dict.fromkeys(gained.keys() - graph.doubts.keys(), "")}
     return replace(graph, nodes=tuple(nodes), doubts=doubts), gained
 
@@ -79,12 +78,11 @@ def _doubt_of(graph: Graph, node: Function, most: Floats) -> tuple[Product, Affi
     square = Product(names[0], node.shape, node.output, node.output, source=node.source)
     # All that is unknown is unknown alike.
     shares = np.where(most == inf, 1.0, 0.0) if most.max() == inf else most / most.max()
-    row, bias = sparse.csr_array(shares[np.newaxis]), np.zeros(1)
-    terms = [(square.output, -row)]
-    if node.kind == "sign":
-        bias[0] = shares.sum()
-    else:
-        terms.append((node.output, row))
+    # Of v = w s + c, w times what bounds the error: w^2 (1 - s^2) = w^2 - c^2 + 2 c v - v^2.
+    weight, shift = JUMPS[node.kind]
+    row = sparse.csr_array(shares[np.newaxis])
+    terms = [(square.output, -row)] + ([(node.output, 2 * shift * row)] if shift else [])
+    bias = np.array([(weight**2 - shift**2) * shares.sum()])
     return square, Affine(names[1], (1,), tuple(terms), bias, source=node.source)
 
 

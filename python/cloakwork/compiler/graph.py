@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloakwork.compiler.client_head import ClientHead
 from cloakwork.compiler.client_tail import ClientTail
 from cloakwork.compiler.nodes import (
     Affine,
@@ -53,6 +54,7 @@ class Graph:
 
     outputs       names of the values that the server returns, encrypted
     client_tail   what the client computes from them; by default nothing
+    client_head   what it computes before encryption; by default nothing
     name          for reports
     spare_levels  levels that outputs keep, for more room above their values; by default none
     doubts        names of values [1] of Affines, 0 in exact arithmetic, each with the name of
@@ -69,6 +71,7 @@ class Graph:
     spare_levels: Mapping[str, int] = field(default_factory=dict)
     doubts: Mapping[str, str] = field(default_factory=dict)
     units: Mapping[str, Floats] = field(default_factory=dict)
+    client_head: ClientHead | None = None
 
     def __post_init__(self) -> None:
         sizes: dict[str, int] = {}
@@ -85,6 +88,8 @@ class Graph:
         if not self.client_tail.results:
             object.__setattr__(self, "client_tail", ClientTail(self.outputs))
         self.client_tail.check(self.outputs)
+        if self.client_head is not None:
+            self.client_head.check({node.output for node in self.inputs})
 
     @staticmethod
     def _check_node(node: Node, sizes: Mapping[str, int]) -> None:
@@ -153,11 +158,24 @@ class Graph:
             for name, values in outputs.items()
         }
 
+    def check_given(self, given: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, Floats]:
+        """What a user gives as float64 [batch, *shape] by name; ModelError for what is refused."""
+        if self.client_head is not None:
+            return self.client_head.checked(given)
+        found = self.check_inputs(given)
+        return {node.output: found[node.output].reshape(-1, *node.shape) for node in self.inputs}
+
+    def prepare(
+        self, given: Mapping[str, ArrayLike] | ArrayLike
+    ) -> Mapping[str, ArrayLike] | ArrayLike:
+        """What is encrypted of what a user gives, as the client computes it."""
+        return given if self.client_head is None else self.client_head.run(given)
+
     def predict(
         self, inputs: Mapping[str, ArrayLike] | ArrayLike
     ) -> dict[str, NDArray[np.generic]]:
-        """The results of the model for plain inputs: `finish` of `run`."""
-        return self.finish(self.run(inputs))
+        """The results of the model for plain inputs: `finish` of `run` of `prepare`."""
+        return self.finish(self.run(self.prepare(inputs)))
 
     def steps(self, inputs: Mapping[str, ArrayLike] | ArrayLike) -> Iterator[tuple[Node, Floats]]:
         """Each node with its values float64 [batch, size], which are freed after their last use."""
@@ -216,7 +234,8 @@ class Graph:
             "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join([*lines, *filter(None, [self.client_tail.describe()])])
+        head = "" if self.client_head is None else self.client_head.describe()
+        return "\n".join([*lines, *filter(None, [head, self.client_tail.describe()])])
 
 
 def _row(node: Node) -> tuple[str, str, str, str, str]:

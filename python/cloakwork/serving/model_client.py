@@ -46,7 +46,7 @@ class ModelClient(ProgramClient):
     @property
     def inputs(self) -> dict[str, tuple[int, ...]]:
         """The shapes of its inputs, by name."""
-        return {port.name: port.shape for port in self._model.inputs}
+        return dict(self._model.given)
 
     @property
     def results(self) -> tuple[str, ...]:
@@ -65,9 +65,9 @@ class ModelClient(ProgramClient):
         """The number of samples in values, where one run takes many; else None."""
         if self.capacity == 1:
             return None
-        port = self._model.inputs[0]
-        first = np.asarray(values[port.name] if isinstance(values, Mapping) else values)
-        return len(first) if first.ndim > len(port.shape) else 1
+        name, shape = next(iter(self._model.given.items()))
+        first = np.asarray(values[name] if isinstance(values, Mapping) else values)
+        return len(first) if first.ndim > len(shape) else 1
 
     def decrypt(
         self,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.compiler.building import identity
+from cloakwork.compiler.building import diagonal, identity
 from cloakwork.compiler.importing.values import Call, Handler, Known, Secret, handles
 
 _SIMPLE = {
@@ -20,12 +21,18 @@ _SIMPLE = {
 
 def applied(call: Call, x: Secret, kind: str, **parameters: float) -> Secret:
     """kind(x), element by element."""
-    return Secret(call.builder.function(x.name, kind, **parameters), x.shape)
+    for name, value in parameters.items():
+        if not np.isfinite(value):
+            raise call.wrong(f"a finite {name}", value)
+    return replace(x, name=call.builder.function(x.name, kind, **parameters))
 
 
 def scaled(call: Call, x: Secret, scale: Any = 1.0, offset: Any = 0.0) -> Secret:
-    """Scale x + offset, for numbers or arrays that broadcast to x's shape."""
-    return Secret(call.builder.scaled(x.name, scale, offset), x.shape)
+    """Scale x + offset, for numbers or arrays that broadcast to x's shape without the batch."""
+    weights, bias = (
+        np.broadcast_to(np.asarray(own, dtype=np.float64), x.inner) for own in (scale, offset)
+    )
+    return call.affine([(x.name, diagonal(weights))], bias, x.inner, x.batch)
 
 
 def combined(call: Call, values: Sequence[Secret], weights: Sequence[float]) -> Secret:
@@ -34,16 +41,16 @@ def combined(call: Call, values: Sequence[Secret], weights: Sequence[float]) -> 
         (value.name, identity(call.builder.size(value.name), weight))
         for value, weight in zip(values, weights, strict=True)
     ]
-    return call.affine(terms, 0.0, values[0].shape[1:])
+    return call.affine(terms, 0.0, values[0].inner, values[0].batch)
 
 
 def multiplied(call: Call, a: Secret, b: Secret) -> Secret:
     """A b, element by element."""
-    return Secret(call.builder.product(a.name, b.name), a.shape)
+    return replace(a, name=call.builder.product(a.name, b.name))
 
 
 def _simple(kind: str) -> Handler:
-    return lambda call: applied(call, call.secret(0), kind)
+    return lambda call: applied(call, call.encrypted(0), kind)
 
 
 for _kind, _own in _SIMPLE.items():
@@ -53,19 +60,19 @@ for _kind, _own in _SIMPLE.items():
 @handles("LeakyRelu")
 def leaky_relu(call: Call) -> Secret:
     """Alpha x below 0."""
-    return applied(call, call.secret(0), "leaky_relu", slope=call.attribute("alpha", 0.01))
+    return applied(call, call.encrypted(0), "leaky_relu", slope=call.attribute("alpha", 0.01))
 
 
 @handles("Elu")
 def elu(call: Call) -> Secret:
     """Alpha (e^x - 1) below 0."""
-    return applied(call, call.secret(0), "elu", alpha=call.attribute("alpha", 1.0))
+    return applied(call, call.encrypted(0), "elu", alpha=call.attribute("alpha", 1.0))
 
 
 @handles("PRelu")
 def prelu(call: Call) -> Secret:
     """Slope x below 0: slope x + (1 - slope) relu(x)."""
-    x, slope = call.secret(0), call.weights(1)
+    x, slope = call.encrypted(0), call.weights(1)
     slope = spread(call, slope, x)
     above = scaled(call, applied(call, x, "relu"), 1 - slope)
     return combined(call, [scaled(call, x, slope), above], [1.0, 1.0])
@@ -78,13 +85,13 @@ def gelu(call: Call) -> Secret:
     given = call.attribute("approximate", "none")
     if given not in kinds:
         raise call.wrong(f"approximate of {sorted(kinds)}", given)
-    return applied(call, call.secret(0), kinds[given])
+    return applied(call, call.encrypted(0), kinds[given])
 
 
 @handles("Swish")
 def swish(call: Call) -> Secret:
     """X sigmoid(alpha x)."""
-    alpha, x = float(call.attribute("alpha", 1.0)), call.secret(0)
+    alpha, x = float(call.attribute("alpha", 1.0)), call.encrypted(0)
     if alpha == 0.0:
         return scaled(call, x, 0.5)
     return scaled(call, applied(call, scaled(call, x, alpha), "silu"), 1 / alpha)
@@ -94,13 +101,13 @@ def swish(call: Call) -> Secret:
 def hard_sigmoid(call: Call) -> Secret:
     """Alpha x + beta, clipped to [0, 1]."""
     alpha, beta = call.attribute("alpha", 0.2), call.attribute("beta", 0.5)
-    return clipped(call, scaled(call, call.secret(0), alpha, beta), 0.0, 1.0)
+    return clipped(call, scaled(call, call.encrypted(0), alpha, beta), 0.0, 1.0)
 
 
 @handles("HardSwish")
 def hard_swish(call: Call) -> Secret:
     """X times x / 6 + 1 / 2, clipped to [0, 1]."""
-    x = call.secret(0)
+    x = call.encrypted(0)
     return multiplied(call, x, clipped(call, scaled(call, x, 1 / 6, 0.5), 0.0, 1.0))
 
 
@@ -108,7 +115,7 @@ def hard_swish(call: Call) -> Secret:
 def clip(call: Call) -> Secret:
     """Between two constants, either of which may be missing."""
     low, high = (call.setting(name, index) for name, index in (("min", 1), ("max", 2)))
-    return clipped(call, call.secret(0), low, high)
+    return clipped(call, call.encrypted(0), low, high)
 
 
 def clipped(call: Call, x: Secret, low: float | None, high: float | None) -> Secret:
@@ -131,7 +138,7 @@ def clipped(call: Call, x: Secret, low: float | None, high: float | None) -> Sec
 @handles("Pow")
 def power(call: Call) -> Secret:
     """Positive integers by repeated squares; 1/2, -1/2 and -1 by their functions."""
-    x, exponents = call.secret(0), np.unique(spread(call, call.weights(1), call.secret(0)))
+    x, exponents = call.encrypted(0), np.unique(spread(call, call.weights(1), call.encrypted(0)))
     if exponents.size != 1:
         raise call.wrong("one exponent for all elements", f"{exponents.size}")
     exponent = float(exponents[0])
@@ -158,7 +165,7 @@ def spread(call: Call, values: NDArray[Any], x: Secret) -> NDArray[np.float64]:
         found = np.broadcast_to(values, x.shape)
     except ValueError:
         raise call.wrong(f"a constant that broadcasts to {list(x.shape)}", values.shape) from None
-    return np.asarray(found[0], dtype=np.float64)
+    return np.asarray(np.take(found, 0, x.batch), dtype=np.float64)
 
 
 @handles("Mul")
@@ -198,20 +205,32 @@ def div(call: Call) -> Secret:
 
 
 def together(call: Call) -> tuple[Secret | Known, Secret | Known]:
-    """Both operands, broadcast to one shape: constants float64 without the batch."""
+    """Both operands, broadcast to one shape: constants float64 without the batch.
+
+    Shapes broadcast from the last axis on, so that encrypted operands have the same number of axes
+    after the batch.
+    """
     values = [call.value(index) for index in (0, 1)]
     shapes = [getattr(value, "shape", ()) for value in values]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
         raise call.wrong("shapes that broadcast", shapes) from None
-    call.check_batch(shape)
+    after = {len(value.shape) - value.batch for value in values if isinstance(value, Secret)}
+    if len(after) > 1:
+        found = [(list(x.shape), x.batch) for x in values if isinstance(x, Secret)]
+        hint = "transpose one of them, so that their batch axes meet"
+        raise call.wrong("operands with one batch axis", f"shapes and batch axes {found}", hint)
+    batch = len(shape) - after.pop()
+    call.check_batch(shape, batch)
     call.check_elements(shape)
-    found: list[Secret | Known] = []
-    for index, value in enumerate(values):
-        if isinstance(value, Secret):
-            found.append(call.selected(value, np.broadcast_to(call.indices(value), shape)))
-        else:
-            array = np.broadcast_to(call.weights(index), shape)[0]
-            found.append(Known(np.asarray(array)))
-    return found[0], found[1]
+    spreads = [_spread_to(call, index, shape, batch) for index in (0, 1)]
+    return spreads[0], spreads[1]
+
+
+def _spread_to(call: Call, index: int, shape: tuple[int, ...], batch: int) -> Secret | Known:
+    value = call.value(index)
+    if isinstance(value, Secret):
+        return call.selected(value, np.broadcast_to(call.indices(value), shape), batch)
+    array = np.broadcast_to(call.weights(index), shape)
+    return Known(np.asarray(np.take(array, 0, batch)))

@@ -6,6 +6,7 @@ max(a, b) = b + relu(a - b), two by two in a tournament, so that n values take c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +18,11 @@ from cloakwork.compiler.importing.activations import (
     combined,
     multiplied,
     scaled,
+    spread,
     together,
 )
-from cloakwork.compiler.importing.linear import Window, summed
+from cloakwork.compiler.importing.linear import Window, reduced, summed
+from cloakwork.compiler.importing.reading import ML_DOMAIN, OWN_DOMAIN
 from cloakwork.compiler.importing.values import Call, Known, Secret, handles
 
 Indices = NDArray[np.int64]
@@ -69,24 +72,24 @@ def max_pool(call: Call) -> Secret:
     if (rows < 0).all(axis=1).any():
         raise call.wrong("windows that read the input", "one that reads padding alone")
     found = largest(call, x, rows)
-    return Secret(found.name, (1, window.channels, *window.shape))
+    return Secret(found.name, (1, window.channels, *window.outputs))
 
 
 @handles("ReduceMax", "ReduceMin")
 def reduce_max(call: Call) -> Secret:
     """Over axes after the batch."""
-    x, given = call.secret(0), call.setting("axes", 1)
+    x, given = call.encrypted(0), call.setting("axes", 1)
     if given is None or not np.size(given):
         raise call.wrong("axes after the batch", "all axes", "name them")
-    axes = tuple(call.axis(int(axis), len(x.shape)) for axis in np.atleast_1d(given))
+    axes = tuple(call.axis(int(axis), x) for axis in np.atleast_1d(given))
     sign = 1.0 if call.kind == "ReduceMax" else -1.0
     own = x if sign > 0 else scaled(call, x, -1.0)
     whole = call.indices(own)
     moved = np.moveaxis(whole, axes, range(-len(axes), 0))
     count = int(np.prod([x.shape[axis] for axis in axes]))
     found = largest(call, own, moved.reshape(-1, count))
-    shape = whole.sum(axis=axes, keepdims=bool(call.attribute("keepdims", 1))).shape
-    result = Secret(found.name, shape)
+    shape, batch = reduced(x, axes, keep=bool(call.attribute("keepdims", 1)))
+    result = Secret(found.name, shape, batch)
     return result if sign > 0 else scaled(call, result, -1.0)
 
 
@@ -126,16 +129,35 @@ def compare(call: Call) -> Secret:
     return found if inclusive else scaled(call, found, -1.0, 1.0)
 
 
+@handles("Binarizer", domain=ML_DOMAIN)
+@handles("Above", domain=OWN_DOMAIN)
+def above(call: Call) -> Secret:
+    """1 above a threshold, else 0."""
+    below = scaled(call, call.secret(0), -1.0, threshold_of(call))
+    return scaled(call, applied(call, below, "step"), -1.0, 1.0)
+
+
+def threshold_of(call: Call) -> float:
+    """The number, or the tensor of one."""
+    found = np.ravel(call.attribute("threshold", 0.0))
+    if found.size != 1 or not np.isfinite(found).all():
+        raise call.wrong("one threshold", found[:4])
+    return float(found[0])
+
+
 @handles("Not")
 def negated(call: Call) -> Secret:
     """1 - x of a comparison."""
-    return scaled(call, call.secret(0), -1.0, 1.0)
+    return scaled(call, call.encrypted(0), -1.0, 1.0)
 
 
 @handles("And")
 def both(call: Call) -> Secret:
     """The product of two comparisons."""
-    return multiplied(call, call.secret(0), call.secret(1))
+    a, b = together(call)
+    if isinstance(a, Known) or isinstance(b, Known):
+        raise call.wrong("two encrypted comparisons", "a constant", "take Where")
+    return multiplied(call, a, b)
 
 
 @handles("Where")
@@ -159,7 +181,7 @@ def _spread(call: Call, index: int, like: Secret) -> Secret | Known:
     if isinstance(value, Secret):
         if value.shape != like.shape:
             raise call.wrong("operands of one shape", (value.shape, like.shape))
-        return value
+        return call.in_front(value)
     return Known(np.broadcast_to(call.weights(index), like.shape)[0])
 
 
@@ -167,7 +189,7 @@ def _spread(call: Call, index: int, like: Secret) -> Secret | Known:
 def softmax(call: Call) -> Secret:
     """exp(x) over its sum.  No maximum is subtracted: the sample's range bounds exp."""
     x = call.secret(0)
-    axis = call.axis(int(call.attribute("axis", 1 if call.version < 13 else -1)), len(x.shape))
+    axis = call.axis(int(call.attribute("axis", 1 if call.version < 13 else -1)), x)
     axes = tuple(range(axis, len(x.shape))) if call.version < 13 else (axis,)
     weights = applied(call, x, "exp")
     total = summed(call, weights, axes, keep=True)
@@ -182,17 +204,47 @@ def layer_normalization(call: Call) -> Secret:
     if call.outputs > 1:
         raise call.wrong("one output", "mean and deviation as well")
     x = call.secret(0)
-    first = call.axis(int(call.attribute("axis", -1)), len(x.shape))
+    found = _standardised(call, x, call.axis(int(call.attribute("axis", -1)), x))
+    return scaled(call, found, spread(call, call.weights(1), x),
+                  spread(call, call.weights(2), x) if call.has(2) else 0.0)  # fmt: skip
+
+
+@handles("GroupNormalization", "InstanceNormalization")
+def group_normalization(call: Call) -> Secret:
+    """As LayerNormalization over groups of channels, or over each: [batch, channels, ...].
+
+    Scale and shift are of channels; those of GroupNormalization before opset 21 are of groups.
+    """
+    x = call.secret(0)
+    if len(x.shape) < 3:
+        raise call.wrong("[batch, channels, ...]", list(x.shape))
+    channels = x.shape[1]
+    groups = channels
+    if call.kind == "GroupNormalization":
+        groups = int(call.attribute("num_groups", 1))
+        if groups < 1 or channels % groups:
+            raise call.wrong(f"a num_groups that divides {channels} channels", groups)
+    count = groups if call.kind == "GroupNormalization" and call.version < 21 else channels
+    scale, shift = (call.weights(index) for index in (1, 2))
+    if scale.shape != (count,) or shift.shape != (count,):
+        found = f"{list(scale.shape)} and {list(shift.shape)}"
+        raise call.wrong(f"a scale and a shift of {count}", found)
+    own = replace(x, shape=(1, groups, int(np.prod(x.shape[1:])) // groups))
+    standard = replace(_standardised(call, own, 2), shape=x.shape)
+    ones = (1,) * (len(x.shape) - 2)
+    each = [np.repeat(array, channels // count).reshape(-1, *ones) for array in (scale, shift)]
+    return scaled(call, standard, *each)
+
+
+def _standardised(call: Call, x: Secret, first: int) -> Secret:
+    """(x - mean) / sqrt(variance + epsilon), over the axes from one on."""
     axes = tuple(range(first, len(x.shape)))
     centred = _centred(call, x, axes)
     count = int(np.prod(x.shape[first:]))
     variance = summed(call, multiplied(call, centred, centred), axes, True, 1.0 / count)
     inverse = applied(call, scaled(call, variance, 1.0, call.attribute("epsilon", 1e-5)), "rsqrt")
-    spread = call.selected(inverse, np.broadcast_to(call.indices(inverse), x.shape))
-    found = multiplied(call, centred, spread)
-    scale = np.broadcast_to(call.weights(1), x.shape)[0]
-    shift = np.broadcast_to(call.weights(2), x.shape)[0] if call.has(2) else 0.0
-    return scaled(call, found, scale, shift)
+    every = call.selected(inverse, np.broadcast_to(call.indices(inverse), x.shape))
+    return multiplied(call, centred, every)
 
 
 def _centred(call: Call, x: Secret, axes: Sequence[int]) -> Secret:

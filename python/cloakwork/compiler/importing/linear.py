@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cloakwork.compiler.building import identity
-from cloakwork.compiler.importing.activations import multiplied, scaled, together
-from cloakwork.compiler.importing.values import Call, Known, Secret, handles
+from cloakwork.compiler.importing.activations import applied, combined, multiplied, scaled, together
+from cloakwork.compiler.importing.values import Call, Known, Secret, handles, without_batch
 from cloakwork.compiler.nodes import Geometry
 
 Floats = NDArray[np.float64]
+# Axes of convolutions and pools, and those for which layouts are made.
+_MOST_AXES, _LAID_OUT = 3, 2
 
 
 @handles("Add", "Sub")
@@ -24,9 +27,7 @@ def add(call: Call) -> Secret:
     sign = 1.0 if call.kind == "Add" else -1.0
     a, b = together(call)
     if isinstance(a, Secret) and isinstance(b, Secret):
-        size = call.builder.size(a.name)
-        return call.affine([(a.name, identity(size)), (b.name, identity(size, sign))], 0.0,
-                           a.shape[1:])  # fmt: skip
+        return combined(call, [a, b], [1.0, sign])
     if isinstance(a, Secret):
         assert isinstance(b, Known)
         return scaled(call, a, 1.0, sign * b.array)
@@ -37,19 +38,17 @@ def add(call: Call) -> Secret:
 @handles("Neg")
 def neg(call: Call) -> Secret:
     """-x."""
-    return scaled(call, call.secret(0), -1.0)
+    return scaled(call, call.encrypted(0), -1.0)
 
 
 @handles("Sum", "Mean")
 def total(call: Call) -> Secret:
     """Of values of one shape."""
-    values = call.secrets()
-    if len({value.shape for value in values}) != 1:
+    values = [call.encrypted(index) for index, _ in enumerate(call.inputs)]
+    if len({(value.shape, value.batch) for value in values}) != 1:
         raise call.wrong("operands of one shape", [value.shape for value in values])
     weight = 1.0 if call.kind == "Sum" else 1.0 / len(values)
-    size = call.builder.size(values[0].name)
-    terms = [(value.name, identity(size, weight)) for value in values]
-    return call.affine(terms, 0.0, values[0].shape[1:])
+    return combined(call, values, [weight] * len(values))
 
 
 @handles("Gemm")
@@ -77,7 +76,7 @@ def matmul(call: Call) -> Secret:
     """With a constant on either side, or of two encrypted values."""
     a, b = call.value(0), call.value(1)
     if isinstance(a, Secret) and isinstance(b, Secret):
-        return _encrypted_matmul(call, a, b)
+        return _encrypted_matmul(call, call.in_front(a), call.in_front(b))
     x, index = (a, 1) if isinstance(a, Secret) else (b, 0)
     assert isinstance(x, Secret)
     weights = call.weights(index)
@@ -85,33 +84,35 @@ def matmul(call: Call) -> Secret:
         return _vector_matmul(call, x, weights, index)
     if weights.ndim != 2 or len(x.shape) < 2:
         raise call.wrong("a constant matrix [n, m] or vector [n]", list(weights.shape))
+    # The axis over which it sums, and for columns the last one: neither is the batch's.
+    call.axis(-1, x)
     whole = call.indices(x)
     if index == 1:
-        if len(x.shape) < 2 or x.shape[-1] != weights.shape[0]:
+        if x.shape[-1] != weights.shape[0]:
             raise call.wrong(f"{x.shape[-1]} rows", list(weights.shape))
         rows = whole.reshape(-1, x.shape[-1])
-        shape = (*x.shape[1:-1], weights.shape[1])
+        shape = (*x.inner[:-1], weights.shape[1])
         matrix = _rows_times(call, rows, weights)
-        return call.affine([(x.name, matrix)], 0.0, shape)
-    if len(x.shape) < 3 or x.shape[-2] != weights.shape[1]:
+        return call.affine([(x.name, matrix)], 0.0, shape, x.batch)
+    if x.shape[call.axis(-2, x)] != weights.shape[1]:
         raise call.wrong(f"a constant of {x.shape[-2]} columns", list(weights.shape))
     columns = np.moveaxis(whole, -2, -1)
     matrix = _rows_times(call, columns.reshape(-1, x.shape[-2]), weights.T)
-    moved = np.arange(matrix.shape[0]).reshape(*columns.shape[1:-1], weights.shape[0])
+    moved = np.arange(matrix.shape[0]).reshape(*columns.shape[:-1], weights.shape[0])
     order = np.moveaxis(moved, -1, -2).ravel()
-    shape = (*x.shape[1:-2], weights.shape[0], x.shape[-1])
-    return call.affine([(x.name, matrix[order])], 0.0, shape)
+    shape = (*x.inner[:-2], weights.shape[0], x.shape[-1])
+    return call.affine([(x.name, matrix[order])], 0.0, shape, x.batch)
 
 
 def _vector_matmul(call: Call, x: Secret, weights: Floats, index: int) -> Secret:
     """[..., n] by a vector [n], or a vector [m] by [..., m, n]: sums over one axis."""
-    axis = len(x.shape) - 1 if index == 1 else len(x.shape) - 2
-    if axis < 1 or x.shape[axis] != weights.size:
-        lengths = list(x.shape[axis : axis + 1]) if axis >= 1 else "a value of two axes"
-        raise call.wrong(f"a constant vector {lengths}", list(weights.shape))
+    axis = call.axis(-1 if index == 1 else -2, x)
+    if x.shape[axis] != weights.size:
+        raise call.wrong(f"a constant vector {[x.shape[axis]]}", list(weights.shape))
     rows = np.moveaxis(call.indices(x), axis, -1)
     matrix = _rows_times(call, rows.reshape(-1, weights.size), weights[:, None])
-    return call.affine([(x.name, matrix)], 0.0, rows.shape[1:-1])
+    shape = without_batch(rows.shape[:-1], batch := x.batch - (axis < x.batch))
+    return call.affine([(x.name, matrix)], 0.0, shape, batch)
 
 
 def _rows_times(call: Call, rows: NDArray[np.int64], weights: Floats) -> Any:
@@ -149,19 +150,18 @@ def _encrypted_matmul(call: Call, a: Secret, b: Secret) -> Secret:
 @handles("ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL2")
 def reduce(call: Call) -> Secret:
     """Over axes after the batch."""
-    x = call.secret(0)
-    rank = len(x.shape)
+    x = call.encrypted(0)
     given = call.setting("axes", 1)
     if given is None or not np.size(given):
         raise call.wrong("axes after the batch", "all axes", "name them")
-    axes = tuple(call.axis(int(axis), rank) for axis in np.atleast_1d(given))
+    axes = tuple(call.axis(int(axis), x) for axis in np.atleast_1d(given))
     keep = bool(call.attribute("keepdims", 1))
     count = int(np.prod([x.shape[axis] for axis in axes]))
     if call.kind in ("ReduceSumSquare", "ReduceL2"):
         x = multiplied(call, x, x)
     found = summed(call, x, axes, keep, 1.0 / count if call.kind == "ReduceMean" else 1.0)
     if call.kind == "ReduceL2":
-        return Secret(call.builder.function(found.name, "sqrt"), found.shape)
+        return applied(call, found, "sqrt")
     return found
 
 
@@ -171,8 +171,16 @@ def summed(call: Call, x: Secret, axes: Sequence[int], keep: bool, weight: float
     moved = np.moveaxis(whole, axes, range(-len(axes), 0))
     rows = moved.reshape(-1, int(np.prod([x.shape[axis] for axis in axes])))
     matrix = _rows_times(call, rows, np.full((rows.shape[1], 1), weight))
-    shape = whole.sum(axis=tuple(axes), keepdims=keep).shape
-    return call.affine([(x.name, matrix)], 0.0, shape[1:])
+    shape, batch = reduced(x, axes, keep=keep)
+    return call.affine([(x.name, matrix)], 0.0, without_batch(shape, batch), batch)
+
+
+def reduced(x: Secret, axes: Sequence[int], *, keep: bool) -> tuple[tuple[int, ...], int]:
+    """The shape and the batch axis of x without some axes, or with a length of 1 in these."""
+    if keep:
+        return tuple(1 if n in axes else length for n, length in enumerate(x.shape)), x.batch
+    shape = tuple(length for n, length in enumerate(x.shape) if n not in axes)
+    return shape, x.batch - sum(axis < x.batch for axis in axes)
 
 
 @handles("BatchNormalization")
@@ -196,96 +204,114 @@ def batch_normalization(call: Call) -> Secret:
 
 
 class Window:
-    """The places that a convolution or pool reads, as flat indices of its operand, -1 outside."""
+    """The places that a convolution or pool reads, as flat indices of its operand, -1 outside.
+
+    index     [channels, *padded]
+    counted   [*padded]: whether a place is inside of the stated padding, which averages may count
+    outputs   the windows along each of one to three axes
+    """
 
     def __init__(self, call: Call, x: Secret, kernel: Sequence[int]) -> None:
-        if len(x.shape) not in (3, 4) or len(kernel) != len(x.shape) - 2:
-            raise call.wrong("[batch, channels, (height,) width]", list(x.shape))
-        flat = len(x.shape) == 3
-        self.call, self.channels = call, x.shape[1]
-        sides = (1, x.shape[2]) if flat else (x.shape[2], x.shape[3])
-        self.kernel = _pair(kernel, flat, 1)
+        rank = len(x.shape) - 2
+        if not 1 <= rank <= _MOST_AXES or len(kernel) != rank:
+            raise call.wrong("[batch, channels, (depth,) (height,) width]", list(x.shape))
+        self.call, self.channels, self.sides = call, x.shape[1], x.shape[2:]
+        self.kernel = tuple(int(n) for n in kernel)
         for name in ("kernel_shape", "strides", "dilations"):
             given = list(call.attribute(name, kernel))
-            if len(given) != len(kernel) or (name == "kernel_shape" and given != list(kernel)):
+            if len(given) != rank or (name == "kernel_shape" and given != list(kernel)):
                 raise call.wrong(f"a {name} for the kernel {list(kernel)}", given)
-        self.strides = _pair(call.attribute("strides", [1] * len(kernel)), flat, 1)
-        self.dilations = _pair(call.attribute("dilations", [1] * len(kernel)), flat, 1)
+        self.strides, self.dilations = (
+            tuple(int(n) for n in call.attribute(name, [1] * rank))
+            for name in ("strides", "dilations")
+        )
         if min(*self.kernel, *self.strides, *self.dilations) < 1:
             raise call.wrong("kernel, strides and dilations of 1 or more", list(kernel))
-        pads = self._pads(sides, flat)
+        self.pads = self._pads()
+        first, last = self.pads[:rank], self.pads[rank:]
         reach = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
-        more = [0, 0]
-        if call.attribute("ceil_mode", 0):
-            more = [
-                -(side + pads[i] + pads[i + 2] - r) % s
-                for i, (side, r, s) in enumerate(zip(sides, reach, self.strides, strict=True))
-            ]
-        self.padded = [sides[i] + pads[i] + pads[i + 2] + more[i] for i in (0, 1)]
-        self.outputs = (
-            (self.padded[0] - reach[0]) // self.strides[0] + 1,
-            (self.padded[1] - reach[1]) // self.strides[1] + 1,
+        inside = [sum(each) for each in zip(self.sides, first, last, strict=True)]
+        rounded = bool(call.attribute("ceil_mode", 0))
+        padded = [
+            length + (r - length) % s if rounded else length
+            for length, r, s in zip(inside, reach, self.strides, strict=True)
+        ]
+        self.outputs = tuple(
+            (length - r) // s + 1 for length, r, s in zip(padded, reach, self.strides, strict=True)
         )
         if min(self.outputs) < 1:
-            raise call.wrong(f"a window within {sides}", f"{self.kernel} with pads {pads}")
-        call.check_elements([self.channels, *self.padded])
-        self.index = np.full((self.channels, *self.padded), -1, dtype=np.int64)
-        inner = np.arange(self.channels * sides[0] * sides[1]).reshape(-1, *sides)
-        top, left = pads[0], pads[1]
-        self.index[:, top : top + sides[0], left : left + sides[1]] = inner
-        # Inside of the stated padding, which averages may count.
-        self.counted = np.zeros(self.padded, dtype=bool)
-        self.counted[: sides[0] + pads[0] + pads[2], : sides[1] + pads[1] + pads[3]] = True
-        self.shape = self.outputs[1:] if flat else self.outputs
-        self.geometry = Geometry(
-            (self.channels, *sides), (self.channels, *self.outputs), self.kernel, self.strides,
-            self.dilations, (pads[0], pads[1], pads[2], pads[3]),
-        )  # fmt: skip
+            raise call.wrong(f"a window within {self.sides}", f"{self.kernel}, pads {self.pads}")
+        call.check_elements([self.channels, *padded])
+        self.index = np.full((self.channels, *padded), -1, dtype=np.int64)
+        inner: list[Any] = [slice(n, n + side) for n, side in zip(first, self.sides, strict=True)]
+        self.index[:, *inner] = call.indices(x)[0]
+        self.counted = np.zeros(padded, dtype=bool)
+        self.counted[tuple(slice(length) for length in inside)] = True
 
-    def _pads(self, sides: tuple[int, int], flat: bool) -> list[int]:
-        call = self.call
+    def _pads(self) -> tuple[int, ...]:
+        """Before each axis, then after each."""
+        call, rank = self.call, len(self.kernel)
         mode = call.attribute("auto_pad", "NOTSET")
         if mode in ("NOTSET", "VALID"):
             given = list(call.attribute("pads", [])) if mode == "NOTSET" else []
-            if not given:
-                return [0] * 4
-            pads = [0, given[0], 0, given[1]] if flat and len(given) == 2 else given
-            if len(pads) != 4 or min(pads) < 0:
+            pads = tuple(int(n) for n in given or [0] * (2 * rank))
+            if len(pads) != 2 * rank or min(pads) < 0:
                 raise call.wrong("pads of 0 or more, two an axis", given)
             return pads
         if mode not in ("SAME_UPPER", "SAME_LOWER"):
             raise call.wrong("auto_pad NOTSET, VALID, SAME_UPPER or SAME_LOWER", mode)
-        found = [0] * 4
-        for i, side in enumerate(sides):
-            reach = (self.kernel[i] - 1) * self.dilations[i] + 1
-            whole = max((-(-side // self.strides[i]) - 1) * self.strides[i] + reach - side, 0)
-            small, large = whole // 2, whole - whole // 2
-            found[i], found[i + 2] = (small, large) if mode == "SAME_UPPER" else (large, small)
-        return found
-
-    def at(self, array: NDArray[Any], row: int, column: int) -> NDArray[Any]:
-        """[..., outputs]: what each window has at one place of the kernel."""
-        top, left = row * self.dilations[0], column * self.dilations[1]
-        return array[
-            ...,
-            top : top + (self.outputs[0] - 1) * self.strides[0] + 1 : self.strides[0],
-            left : left + (self.outputs[1] - 1) * self.strides[1] + 1 : self.strides[1],
+        reach = [(k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True)]
+        wanted = [
+            max((-(-side // s) - 1) * s + r - side, 0)
+            for side, s, r in zip(self.sides, self.strides, reach, strict=True)
         ]
+        small, large = [n // 2 for n in wanted], [n - n // 2 for n in wanted]
+        return (*small, *large) if mode == "SAME_UPPER" else (*large, *small)
+
+    def at(self, array: NDArray[Any], *place: int) -> NDArray[Any]:
+        """[..., *outputs]: what each window has at one place of the kernel."""
+        firsts = [n * d for n, d in zip(place, self.dilations, strict=True)]
+        cut: list[Any] = [
+            slice(first, first + (count - 1) * stride + 1, stride)
+            for first, count, stride in zip(firsts, self.outputs, self.strides, strict=True)
+        ]
+        return np.asarray(array[(..., *cut)])
 
     @property
-    def places(self) -> list[tuple[int, int]]:
-        """(row, column) of the kernel."""
-        return [(row, column) for row in range(self.kernel[0]) for column in range(self.kernel[1])]
+    def places(self) -> list[tuple[int, ...]]:
+        """The places of the kernel."""
+        return list(product(*map(range, self.kernel)))
 
+    @property
+    def pixels(self) -> int:
+        """The number of windows."""
+        return prod(self.outputs)
 
-def _pair(given: Sequence[int], flat: bool, fill: int) -> tuple[int, int]:
-    values = [int(n) for n in given]
-    return (fill, values[0]) if flat else (values[0], values[1])
+    @property
+    def size(self) -> int:
+        """The number of elements of the operand."""
+        return self.channels * prod(self.sides)
+
+    def geometry(self, filters: int, groups: int = 1) -> Geometry | None:
+        """For layouts of one or two axes; None for three."""
+        rank = len(self.kernel)
+        if rank > _LAID_OUT:
+            return None
+
+        def pair(given: Sequence[int], fill: int) -> tuple[int, int]:
+            return (given[0], given[1]) if rank == _LAID_OUT else (fill, given[0])
+
+        (top, left), (bottom, right) = pair(self.pads[:rank], 0), pair(self.pads[rank:], 0)
+        return Geometry(
+            (self.channels, *pair(self.sides, 1)), (filters, *pair(self.outputs, 1)),
+            pair(self.kernel, 1), pair(self.strides, 1), pair(self.dilations, 1),
+            (top, left, bottom, right), groups,
+        )  # fmt: skip
 
 
 @handles("Conv")
 def conv(call: Call) -> Secret:
-    """With strides, pads, groups and dilations, in one or two dimensions."""
+    """With strides, pads, groups and dilations, in one to three dimensions."""
     x, weights = call.secret(0), call.weights(1)
     window = Window(call, x, weights.shape[2:])
     groups, filters = int(call.attribute("group", 1)), weights.shape[0]
@@ -293,31 +319,30 @@ def conv(call: Call) -> Secret:
         raise call.wrong(
             f"weights [filters, {window.channels} / groups, ...]", f"{weights.shape}, {groups}"
         )
-    kernel = weights.reshape(filters, weights.shape[1], *window.kernel)
-    pixels = window.outputs[0] * window.outputs[1]
-    call.check_weights(weights.size * pixels)
-    matrix = _conv_matrix(window, kernel, groups)
+    call.check_weights(weights.size * window.pixels)
+    matrix = _conv_matrix(window, weights, groups)
     bias = np.zeros(filters)
     if call.has(2):
         bias = call.weights(2)
         if bias.shape != (filters,):
             raise call.wrong(f"a bias of {filters}", list(bias.shape))
-    geometry = replace(window.geometry, outputs=(filters, *window.outputs), groups=groups)
+    geometry = window.geometry(filters, groups)
     call.builder.source = replace(call.builder.source, geometry=geometry)
-    return call.affine([(x.name, matrix)], np.repeat(bias, pixels), (filters, *window.shape))
+    shape = (filters, *window.outputs)
+    return call.affine([(x.name, matrix)], np.repeat(bias, window.pixels), shape)
 
 
 def _conv_matrix(window: Window, kernel: Floats, groups: int) -> Any:
     """[filters * pixels, channels * sides]."""
     filters, depth = kernel.shape[:2]
-    pixels = window.outputs[0] * window.outputs[1]
+    pixels = window.pixels
     rows = np.arange(filters * pixels).reshape(filters, 1, pixels)
     first = np.arange(filters) // (filters // groups) * depth
     channels = first[:, None] + np.arange(depth)
     parts: list[tuple[Any, Any, Any]] = []
-    for row, column in window.places:
-        read = window.at(window.index, row, column).reshape(window.channels, pixels)[channels]
-        weight = kernel[:, :, row, column, None]
+    for place in window.places:
+        read = window.at(window.index, *place).reshape(window.channels, pixels)[channels]
+        weight = kernel[:, :, *place, None]
         held = (read >= 0) & (weight != 0)
         shape = read.shape
         parts.append((
@@ -326,9 +351,8 @@ def _conv_matrix(window: Window, kernel: Floats, groups: int) -> Any:
             read[held],
         ))  # fmt: skip
     data, rows_of, columns = (np.concatenate(each) for each in zip(*parts, strict=True))
-    size = int(np.prod(window.geometry.inputs))
     entries = (data, (rows_of, columns))
-    return sparse.csr_array(sparse.coo_array(entries, shape=(filters * pixels, size)))
+    return sparse.csr_array(sparse.coo_array(entries, shape=(filters * pixels, window.size)))
 
 
 @handles("AveragePool", "GlobalAveragePool")
@@ -339,7 +363,7 @@ def average_pool(call: Call) -> Secret:
     sides = list(x.shape[2:])
     window = Window(call, x, sides if whole else call.attribute("kernel_shape", sides))
     includes = bool(call.attribute("count_include_pad", 0))
-    pixels = window.outputs[0] * window.outputs[1]
+    pixels = window.pixels
     reads = [window.at(window.index, *place).reshape(-1, pixels) for place in window.places]
     inside = [
         window.at(window.counted, *place).reshape(1, pixels) if includes else read >= 0
@@ -352,7 +376,8 @@ def average_pool(call: Call) -> Secret:
     data = np.concatenate([weights[each] for each in held])
     places = np.concatenate([rows[each] for each in held])
     columns = np.concatenate([read[each] for read, each in zip(reads, held, strict=True)])
-    size = int(np.prod(window.geometry.inputs))
-    matrix = sparse.csr_array(sparse.coo_array((data, (places, columns)), shape=(rows.size, size)))
-    call.builder.source = replace(call.builder.source, geometry=window.geometry)
-    return call.affine([(x.name, matrix)], 0.0, (window.channels, *window.shape))
+    entries = (data, (places, columns))
+    matrix = sparse.csr_array(sparse.coo_array(entries, shape=(rows.size, window.size)))
+    geometry = window.geometry(window.channels)
+    call.builder.source = replace(call.builder.source, geometry=geometry)
+    return call.affine([(x.name, matrix)], 0.0, (window.channels, *window.outputs))

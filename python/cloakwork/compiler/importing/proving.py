@@ -92,22 +92,18 @@ def prove(graph: Graph, original: Original, sample: Any) -> None:
 
 def _picked(graph: Graph, sample: Any) -> Rows | None:
     """Rows of the sample [rows, *shape]; None for a sample that the graph refuses."""
-    given = sample if isinstance(sample, Mapping) else {graph.inputs[0].output: sample}
+    head = graph.client_head
+    first = graph.inputs[0].output if head is None else next(iter(head.inputs))
+    given = sample if isinstance(sample, Mapping) else {first: sample}
     try:
         arrays = {name: np.asarray(values) for name, values in given.items()}
         count = min(len(values) for values in arrays.values())
         places = np.linspace(0, count - 1, min(count, _MOST_ROWS)).astype(np.int64)
-        found = graph.check_inputs({name: values[places] for name, values in arrays.items()})
+        found = graph.check_given({name: values[places] for name, values in arrays.items()})
     except (ModelError, TypeError, ValueError, IndexError):
         return None
     # Models compute with float32: all see the same numbers.
-    return {
-        node.output: found[node.output]
-        .astype(np.float32)
-        .astype(np.float64)
-        .reshape(-1, *node.shape)
-        for node in graph.inputs
-    }
+    return {name: own.astype(np.float32).astype(np.float64) for name, own in found.items()}
 
 
 def _affordable(graph: Graph) -> int:
@@ -121,9 +117,10 @@ def _probes(picked: Rows, most: int) -> tuple[Rows, NDArray[np.int64], Rows]:
     draw = np.random.default_rng(_SEED)
     found, widths = {}, {}
     for name, own in picked.items():
-        low, high = own.min(axis=0), own.max(axis=0)
+        known = np.nan_to_num(own)
+        low, high = known.min(axis=0), known.max(axis=0)
         # What is always whole may be an index or a category, and stays so.
-        whole = (own == np.rint(own)).all(axis=0)
+        whole = (known == np.rint(known)).all(axis=0)
         widths[name] = np.where(whole, 0.0, high - low)
         near = np.clip(own + _NEAR * widths[name] * draw.uniform(-1, 1, own.shape), low, high)
         mixed = np.take_along_axis(own, draw.integers(0, len(own), own.shape), axis=0)
@@ -206,7 +203,7 @@ class _Comparison:
     def __init__(self, graph: Graph, original: Original, outcome: _Outcome, widths: Rows) -> None:
         self.graph, self.original, self.outcome, self.widths = graph, original, outcome, widths
         self.draw = np.random.default_rng(_SEED)
-        inputs = max(float(np.abs(values).max()) for values in outcome.rows.values())
+        inputs = max(float(np.abs(np.nan_to_num(v)).max()) for v in outcome.rows.values())
         self.least = _LEAST * max(inputs, 1e-300)
 
     def check(self) -> None:
@@ -269,7 +266,7 @@ class _Comparison:
 
     def _label_within(self, name: str, row: Rows, wanted: Any) -> bool:
         """Whether scores within rounding of those of the graph give a label."""
-        scores = self.graph.run(row)
+        scores = self.graph.run(self.graph.prepare(row))
         for _ in range(_DRAWS):
             moved = {}
             for output, values in scores.items():
@@ -285,7 +282,7 @@ class _Comparison:
     @once
     def _largest(self) -> dict[str, float]:
         """Of each score that the client decrypts."""
-        scores = self.graph.run(self.outcome.rows)
+        scores = self.graph.run(self.graph.prepare(self.outcome.rows))
         return {output: float(np.abs(values).max()) for output, values in scores.items()}
 
     def _difference(

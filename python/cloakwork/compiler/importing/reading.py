@@ -15,6 +15,8 @@ from cloakwork.errors import LoadError, ModelError
 _OLDEST = 7
 _MOST_ELEMENTS = 1 << 30
 ML_DOMAIN = "ai.onnx.ml"
+# Of nodes that conversions of ours write: steps of the client for which ONNX has none.
+OWN_DOMAIN = "cloakwork"
 # FLOAT, FLOAT16, DOUBLE, BFLOAT16 of onnx.TensorProto.
 FLOAT_TYPES = (1, 10, 11, 16)
 _NAMES = {"": "ai.onnx", "ai.onnx": "ai.onnx"}
@@ -91,7 +93,7 @@ def _check_versions(model: Any, name: str) -> None:
             "onnx.version_converter.convert_version(model, 18)"
         )
     for domain in versions:
-        if domain not in ("", ML_DOMAIN):
+        if domain not in ("", ML_DOMAIN, OWN_DOMAIN):
             used = [node for node in model.graph.node if node.domain == domain]
             if used:
                 raise ModelError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cloakwork.compiler.building import selection
 from cloakwork.compiler.importing.reading import FLOAT_TYPES
-from cloakwork.compiler.importing.values import Call, Known, Secret, Value, handles
+from cloakwork.compiler.importing.values import Call, Known, Secret, Value, handles, without_batch
 
 
 @handles("Identity", "Dropout", "Cast", "CastLike")
@@ -24,13 +24,13 @@ def unchanged(call: Call) -> Sequence[Value]:
             raise call.wrong("a cast to floats", kind, "cast at the end")
     if call.kind == "Dropout" and call.has(2) and call.constant(2).any():
         raise call.wrong("a model for inference", "training_mode", "export with model.eval()")
-    return [call.secret(0)]
+    return [call.encrypted(0)]
 
 
 @handles("Shape")
 def shape_of(call: Call) -> Known:
     """With a batch of 1."""
-    whole = call.secret(0).shape
+    whole = call.encrypted(0).shape
     start, end = call.attribute("start", 0), call.attribute("end", len(whole))
     return Known(np.array(whole[start:end], dtype=np.int64))
 
@@ -38,7 +38,7 @@ def shape_of(call: Call) -> Known:
 @handles("Size")
 def size_of(call: Call) -> Known:
     """With a batch of 1."""
-    return Known(np.array(int(np.prod(call.secret(0).shape)), dtype=np.int64))
+    return Known(np.array(int(np.prod(call.encrypted(0).shape)), dtype=np.int64))
 
 
 @handles("Flatten")
@@ -54,8 +54,8 @@ def flatten(call: Call) -> Secret:
 
 @handles("Reshape")
 def reshape(call: Call) -> Secret:
-    """0 keeps a length, -1 is what remains; the batch must stay in front."""
-    x = call.secret(0)
+    """0 keeps a length, -1 is what remains; the batch stays behind as many elements as before."""
+    x = call.encrypted(0)
     given = call.integers(1)
     if not call.attribute("allowzero", 0):
         given = [
@@ -65,51 +65,59 @@ def reshape(call: Call) -> Secret:
         found = call.indices(x).reshape(given)
     except ValueError:
         raise call.wrong(f"a shape of the elements of {list(x.shape)}", given) from None
-    return call.selected(x, found)
+    return call.selected(x, found, _batch_after(x, found.shape))
+
+
+def _batch_after(x: Secret, shape: Sequence[int]) -> int:
+    """The batch axis of the same elements in another shape: where it is, or else the first fit."""
+    before = np.cumprod([1, *shape])
+    ahead = int(np.prod(x.shape[: x.batch]))
+    fits = [n for n, length in enumerate(shape) if length == 1 and before[n] == ahead]
+    return x.batch if x.batch in fits or not fits else fits[0]
 
 
 @handles("Transpose")
 def transpose(call: Call) -> Secret:
-    """The batch must stay in front."""
-    x = call.secret(0)
+    """In any order, that of the batch axis as well."""
+    x = call.encrypted(0)
     axes = [int(axis) for axis in call.attribute("perm", range(len(x.shape))[::-1])]
     if sorted(axes) != list(range(len(x.shape))):
         raise call.wrong(f"a permutation of {len(x.shape)} axes", axes)
-    if axes[0] != 0:
-        raise call.wrong("the batch axis to stay in front", axes)
-    return call.selected(x, call.indices(x).transpose(axes))
+    return call.selected(x, call.indices(x).transpose(axes), axes.index(x.batch))
 
 
 @handles("Squeeze")
 def squeeze(call: Call) -> Secret:
-    """Axes of length 1, by default all after the batch."""
-    x = call.secret(0)
+    """Axes of length 1, by default all but the batch."""
+    x = call.encrypted(0)
     given = call.setting("axes", 1)
     rank = len(x.shape)
     axes = (
-        [axis for axis in range(1, rank) if x.shape[axis] == 1]
+        [axis for axis in range(rank) if x.shape[axis] == 1 and axis != x.batch]
         if given is None
-        else [call.axis(int(axis), rank) for axis in np.atleast_1d(given)]
+        else [call.axis(int(axis), x) for axis in np.atleast_1d(given)]
     )
     if any(x.shape[axis] != 1 for axis in axes):
         raise call.wrong("axes of length 1", f"{axes} of {list(x.shape)}")
-    return call.selected(x, np.squeeze(call.indices(x), tuple(axes)))
+    batch = x.batch - sum(axis < x.batch for axis in axes)
+    return call.selected(x, np.squeeze(call.indices(x), tuple(axes)), batch)
 
 
 @handles("Unsqueeze")
 def unsqueeze(call: Call) -> Secret:
-    """New axes after the batch."""
-    x = call.secret(0)
+    """New axes of length 1."""
+    x = call.encrypted(0)
     given = np.atleast_1d(call.setting("axes", 1))
     rank = len(x.shape) + len(given)
-    axes = tuple(call.axis(int(axis), rank) for axis in given)
-    return call.selected(x, np.expand_dims(call.indices(x), axes))
+    axes = tuple(call.any_axis(int(axis), rank) for axis in given)
+    older = [axis for axis in range(rank) if axis not in axes]
+    return call.selected(x, np.expand_dims(call.indices(x), axes), older[x.batch])
 
 
 @handles("Slice")
 def sliced(call: Call) -> Secret:
-    """Any steps, along axes after the batch."""
-    x = call.secret(0)
+    """Any steps, along axes of one input."""
+    x = call.encrypted(0)
     starts, ends = (np.atleast_1d(call.setting(n, i)) for n, i in (("starts", 1), ("ends", 2)))
     axes = np.atleast_1d(call.setting("axes", 3, list(range(len(starts)))))
     steps = np.atleast_1d(call.setting("steps", 4, [1] * len(starts)))
@@ -117,13 +125,13 @@ def sliced(call: Call) -> Secret:
     for start, end, given, step in zip(starts, ends, axes, steps, strict=True):
         axis = call.any_axis(int(given), len(x.shape))
         bounds = _slice(int(start), int(end), int(step), x.shape[axis])
-        if axis == 0 and len(range(*bounds.indices(x.shape[0]))) != 1:
+        if axis == x.batch and len(range(*bounds.indices(1))) != 1:
             raise call.wrong("a slice of one input", "one of the batch axis")
         cut[axis] = bounds
     found = call.indices(x)[tuple(cut)]
     if not found.size:
         raise call.wrong("elements", "an empty slice")
-    return call.selected(x, found)
+    return call.selected(x, found, x.batch)
 
 
 def _slice(start: int, end: int, step: int, length: int) -> slice:
@@ -137,8 +145,8 @@ def _slice(start: int, end: int, step: int, length: int) -> slice:
 @handles("Split")
 def split(call: Call) -> list[Secret]:
     """Into equal parts, or the given lengths."""
-    x = call.secret(0)
-    axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
+    x = call.encrypted(0)
+    axis = call.axis(int(call.attribute("axis", 0)), x)
     lengths = call.setting("split", 1)
     whole = call.indices(x)
     if call.attribute("num_outputs", call.outputs) != call.outputs:
@@ -154,17 +162,18 @@ def split(call: Call) -> list[Secret]:
         parts = np.split(whole, np.cumsum(lengths)[:-1], axis)
     if len(parts) != call.outputs or not all(part.size for part in parts):
         raise call.wrong(f"{call.outputs} parts with elements", f"{len(parts)}")
-    return [call.selected(x, part) for part in parts]
+    return [call.selected(x, part, x.batch) for part in parts]
 
 
 @handles("Gather")
 def gather(call: Call) -> Secret:
-    """At constant indices, along an axis after the batch."""
-    x, indices = call.secret(0), call.constant(1)
-    axis = call.axis(int(call.attribute("axis", 0)), len(x.shape))
+    """At constant indices, along an axis of one input."""
+    x, indices = call.encrypted(0), call.constant(1)
+    axis = call.axis(int(call.attribute("axis", 0)), x)
     if indices.dtype.kind not in "iu" or (np.abs(indices + 0.5) > x.shape[axis]).any():
         raise call.wrong(f"indices below {x.shape[axis]}", indices.ravel()[:4].tolist())
-    return call.selected(x, np.take(call.indices(x), indices, axis))
+    batch = x.batch + (indices.ndim - 1 if axis < x.batch else 0)
+    return call.selected(x, np.take(call.indices(x), indices, axis), batch)
 
 
 @handles("ArrayFeatureExtractor", domain="ai.onnx.ml")
@@ -249,10 +258,14 @@ def pad(call: Call) -> Secret:
 
 @handles("Concat")
 def concat(call: Call) -> Secret:
-    """Of encrypted values and constants, along an axis after the batch."""
+    """Of encrypted values and constants, along an axis of one input."""
     values = [call.value(index) for index, _ in enumerate(call.inputs)]
-    rank = max(len(getattr(value, "shape", ())) for value in values)
-    axis = call.axis(int(call.attribute("axis", 1)), rank)
+    batches = {value.batch for value in values if isinstance(value, Secret)}
+    if len(batches) > 1:
+        hint = "transpose some of them, so that their batch axes meet"
+        raise call.wrong("values with one batch axis", f"axes {sorted(batches)}", hint)
+    first, batch = next(value for value in values if isinstance(value, Secret)), batches.pop()
+    axis = call.axis(int(call.attribute("axis", 1)), first)
     sizes = [int(np.prod(getattr(value, "shape", ()))) for value in values]
     starts = np.cumsum([0, *sizes])
     flat: list[NDArray[np.int64]] = []
@@ -263,7 +276,7 @@ def concat(call: Call) -> Secret:
         order = np.concatenate(flat, axis)
     except ValueError as error:
         raise call.wrong("shapes that fit together", error) from None
-    call.check_batch(order.shape)
+    call.check_batch(order.shape, batch)
     bias, terms = np.zeros(order.size), []
     for index, (value, start, count) in enumerate(zip(values, starts, sizes, strict=False)):
         own = order.ravel() - start
@@ -272,4 +285,4 @@ def concat(call: Call) -> Secret:
             terms.append((value.name, selection(np.where(inside, own, -1), count)))
         else:
             bias[inside] = call.weights(index).ravel()[own[inside]]
-    return call.affine(terms, bias, order.shape[1:])
+    return call.affine(terms, bias, without_batch(order.shape, batch), batch)

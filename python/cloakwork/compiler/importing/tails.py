@@ -9,9 +9,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from cloakwork.compiler.importing.reading import FLOAT_TYPES, ML_DOMAIN, onnx_module
-from cloakwork.compiler.importing.values import Call, Known, Later, Secret, Value
+import numpy as np
 
+from cloakwork.compiler.importing.reading import FLOAT_TYPES, ML_DOMAIN, onnx_module
+from cloakwork.compiler.importing.values import (
+    HANDLERS,
+    Call,
+    Early,
+    Known,
+    Later,
+    Secret,
+    Value,
+)
+
+# Steps whose results are labels or indices.
+_WHOLE = ("above", "argmax", "argmin", "labels", "top_indices")
+# Of values whose number is known when they are decrypted.
+_MOST_TOP = 1 << 24
 _CLIENT = Callable[[Call, "Secret | Later"], Sequence[Value]]
 
 
@@ -19,7 +33,7 @@ def _axis(call: Call, x: Secret | Later, default: int) -> int:
     """The axis of a node, which must not be the batch's."""
     axis = int(call.attribute("axis", default))
     if isinstance(x, Secret):
-        call.axis(axis, len(x.shape))
+        call.axis(axis, x)
     elif axis == 0:
         raise call.wrong("an axis of one input", "the batch axis")
     return axis
@@ -49,6 +63,21 @@ def _extreme(kind: str) -> _CLIENT:
     return made
 
 
+def _top(call: Call, x: Secret | Later) -> Sequence[Value]:
+    """Values and indices.  In any order they may be in this one: `sorted` changes nothing."""
+    given = np.ravel(call.setting("k", 1))
+    axis = _axis(call, x, -1)
+    most = x.shape[axis] if isinstance(x, Secret) else _MOST_TOP
+    if given.size != 1 or given.dtype.kind not in "iu" or not 1 <= int(given[0]) <= most:
+        raise call.wrong(f"a k of 1 to {most}", given.tolist())
+    parameters = {
+        "k": int(given[0]),
+        "axis": axis,
+        "largest": bool(call.attribute("largest", 1)),
+    }
+    return [call.state.step(f"top_{kind}", [x], **parameters) for kind in ("values", "indices")]
+
+
 def _plain(kind: str) -> _CLIENT:
     return lambda call, x: [call.state.step(kind, [x])]
 
@@ -74,7 +103,7 @@ def _is_label(call: Call, x: Later) -> bool:
     own = steps.get(x.name)
     while own is not None and own.kind == "reshape":
         own = steps.get(own.inputs[0])
-    return own is not None and own.kind in ("above", "argmax", "argmin", "labels")
+    return own is not None and own.kind in _WHOLE
 
 
 def _labels(call: Call, x: Secret | Later) -> Sequence[Value]:
@@ -97,6 +126,7 @@ _CLIENT_KINDS: dict[str, _CLIENT] = {
     "Sign": _plain("sign"),
     "Softmax": _with_axis("softmax"),
     "Tanh": _plain("tanh"),
+    "TopK": _top,
 }
 # These leave values alone, or only say how they are handed out.
 _PASSING = {"Identity", "ZipMap"}
@@ -118,7 +148,7 @@ def client_nodes(nodes: Sequence[Any], graph: Any) -> frozenset[str]:
         names = [name for name in node.output if name]
         read = [reader for name in names for reader in readers.get(name, [])]
         ends = all(reader.output and reader.output[0] in found for reader in read)
-        used = bool(names) and (names[0] in results or names[0] in readers)
+        used = any(name in results or name in readers for name in names)
         own = node.op_type in kinds and node.domain in ("", "ai.onnx", ML_DOMAIN)
         scales = node.op_type != "Mul" or not numbers.isdisjoint(node.input)
         if own and scales and ends and used:
@@ -131,12 +161,18 @@ def client_value(call: Call) -> Sequence[Value] | None:
     x = call.value(0)
     if call.kind == "Mul" and isinstance(x, Known):
         x = call.value(1)
+    assert not isinstance(x, Early)
     if call.kind == _CHOOSING:
         return _chosen(call)
     if isinstance(x, Later) and call.kind in _LATER_KINDS:
         return [_LATER_KINDS[call.kind](call, x)]
     if isinstance(x, Known) or call.kind in _LATER_KINDS:
         return None
+    if isinstance(x, Secret) and x.batch and call.kind not in _PASSING:
+        # The client's steps have the batch in front; the server's functions need not.
+        if ("", call.kind) in HANDLERS:
+            return None
+        call.in_front(x)
     return [x] if call.kind in _PASSING else _CLIENT_KINDS[call.kind](call, x)
 
 

@@ -34,10 +34,25 @@ class Known:
 
 @dataclass(frozen=True)
 class Secret:
-    """An encrypted value of the graph: `shape` has a batch axis of length 1 in front."""
+    """An encrypted value of the graph.
+
+    shape   with a batch axis of length 1
+    batch   the place of that axis: in front, but where a model has moved it for a while
+    """
 
     name: str
     shape: tuple[int, ...]
+    batch: int = 0
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The shape without the batch axis."""
+        return without_batch(self.shape, self.batch)
+
+
+def without_batch(shape: Sequence[int], batch: int) -> tuple[int, ...]:
+    """A shape without the axis of the batch."""
+    return (*shape[:batch], *shape[batch + 1 :])
 
 
 @dataclass(frozen=True)
@@ -47,7 +62,19 @@ class Later:
     name: str
 
 
-Value = Known | Secret | Later
+@dataclass(frozen=True)
+class Early:
+    """A value that the client computes before encryption.
+
+    value   of the head's builder
+    label   the model's name for it
+    """
+
+    value: Secret
+    label: str
+
+
+Value = Known | Secret | Later | Early
 
 
 @dataclass
@@ -109,12 +136,26 @@ class Call:
             raise self.wrong(f"an input number {index}", "none")
         return found
 
-    def secret(self, index: int) -> Secret:
-        """An input that must be encrypted."""
+    def encrypted(self, index: int) -> Secret:
+        """An input that must be encrypted, with its batch axis anywhere."""
         found = self.value(index)
         if not isinstance(found, Secret):
             raise self.wrong(f"an encrypted input number {index}", _described(found))
         return found
+
+    def secret(self, index: int) -> Secret:
+        """An input that must be encrypted, with its batch axis in front."""
+        return self.in_front(self.encrypted(index))
+
+    def in_front(self, x: Secret) -> Secret:
+        """The same value; ModelError unless its batch axis is in front."""
+        if x.batch:
+            raise self.wrong(
+                "the batch axis in front",
+                f"it at axis {x.batch} of {list(x.shape)}",
+                f"transpose it to the front before this node, by Transpose(perm={to_front(x)})",
+            )
+        return x
 
     def constant(self, index: int) -> NDArray[Any]:
         """An input that must be a constant."""
@@ -125,7 +166,7 @@ class Call:
         return found.array
 
     def secrets(self) -> list[Secret]:
-        """All inputs, which must be encrypted."""
+        """All inputs, which must be encrypted, with their batch axes in front."""
         return [self.secret(index) for index, _ in enumerate(self.inputs)]
 
     def integers(self, index: int) -> list[int]:
@@ -161,11 +202,12 @@ class Call:
             raise self.wrong(f"an axis of {rank}", given)
         return axis
 
-    def axis(self, given: int, rank: int) -> int:
-        """An axis counted from the front; ModelError for the batch axis."""
-        axis = self.any_axis(given, rank)
-        if axis == 0:
-            raise self.wrong("an axis of one input", "the batch axis", "keep the batch in front")
+    def axis(self, given: int, x: Secret) -> int:
+        """An axis of x counted from the front; ModelError for the batch axis."""
+        axis = self.any_axis(given, len(x.shape))
+        if axis == x.batch:
+            hint = "keep elements of different inputs apart"
+            raise self.wrong("an axis of one input", f"the batch axis {axis}", hint)
         return axis
 
     def indices(self, value: Secret) -> NDArray[np.int64]:
@@ -173,29 +215,35 @@ class Call:
         size = self.builder.size(value.name)
         return np.arange(size, dtype=np.int64).reshape(value.shape)
 
-    def selected(self, value: Secret, indices: NDArray[np.int64]) -> Secret:
-        """The elements at flat indices [1, ...], 0 where -1; the value itself where they agree."""
-        self.check_batch(indices.shape)
-        shape = tuple(indices.shape[1:])
+    def selected(self, value: Secret, indices: NDArray[np.int64], batch: int = 0) -> Secret:
+        """The elements at flat indices, 0 where -1; the value itself where they agree.
+
+        batch   the place of the batch axis in the shape of the indices, and of the result
+        """
+        self.check_batch(indices.shape, batch)
+        self.check_elements(indices.shape)
+        shape = tuple(indices.shape)
         flat = indices.ravel()
         name = value.name
         size = self.builder.size(value.name)
         if len(flat) != size or not np.array_equal(flat, np.arange(size)):
-            name = self.builder.select(value.name, indices[0], shape)
-        return Secret(name, (1, *shape))
+            name = self.builder.select(value.name, flat, without_batch(shape, batch))
+        return Secret(name, shape, batch)
 
-    def check_batch(self, shape: Sequence[int]) -> None:
-        """ModelError unless the first axis is still the batch."""
-        if not shape or shape[0] != 1:
+    def check_batch(self, shape: Sequence[int], batch: int = 0) -> None:
+        """ModelError unless the batch axis is still there."""
+        if not batch < len(shape) or shape[batch] != 1:
+            place = f"at axis {batch}" if batch else "in front"
             raise self.wrong(
-                "the batch axis to stay in front",
+                f"the batch axis to stay {place}",
                 f"the shape {list(shape)}",
                 "reshape to [batch, ...], and keep elements of different inputs apart",
             )
 
-    def affine(self, terms: Any, bias: Any, shape: Sequence[int]) -> Secret:
-        """A new Affine; `shape` is without the batch."""
-        return Secret(self.builder.affine(terms, bias, tuple(shape)), (1, *shape))
+    def affine(self, terms: Any, bias: Any, shape: Sequence[int], batch: int = 0) -> Secret:
+        """A new Affine; `shape` is without the batch, which the result has at an axis."""
+        whole = (*shape[:batch], 1, *shape[batch:])
+        return Secret(self.builder.affine(terms, bias, tuple(shape)), whole, batch)
 
     def check_elements(self, shape: Sequence[int]) -> None:
         """ModelError for a value of more elements than any input may have."""
@@ -208,6 +256,11 @@ class Call:
         if count > MOST_WEIGHTS:
             hint = "use a smaller layer or input"
             raise self.wrong(f"at most {MOST_WEIGHTS} products", count, hint)
+
+
+def to_front(x: Secret) -> list[int]:
+    """The order of axes that has the batch in front."""
+    return [x.batch, *(axis for axis, _ in enumerate(x.shape) if axis != x.batch)]
 
 
 def _described(value: Value) -> str:

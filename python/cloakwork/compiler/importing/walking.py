@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from math import prod
 from pathlib import Path
@@ -19,12 +20,15 @@ from cloakwork.compiler.importing import (
     linear,
     machines,
     matrices,
+    recurrent,
     scores,
     shapes,
     trees,
 )
+from cloakwork.compiler.importing.heads import HEAD_OPS, Head, embedded, head_nodes
 from cloakwork.compiler.importing.proving import Original, Rows
 from cloakwork.compiler.importing.reading import (
+    OWN_DOMAIN,
     array_of,
     attributes_of,
     onnx_module,
@@ -38,21 +42,25 @@ from cloakwork.compiler.importing.values import (
     HANDLERS,
     MOST_ELEMENTS,
     Call,
+    Early,
+    Handler,
     Known,
     Later,
     Reading,
     Secret,
     Value,
+    to_front,
 )
 from cloakwork.compiler.nodes import Affine, Source
 from cloakwork.compiler.simplifying import simplified
 from cloakwork.errors import ModelError
 
 # Imported for the handlers that they register.
-FAMILIES = (activations, composite, linear, machines, matrices, scores, shapes, trees)
+FAMILIES = (
+    activations, composite, linear, machines, matrices, recurrent, scores, shapes, trees,
+)  # fmt: skip
 # Instead of nodes that cannot be compiled.
 _HINTS = {
-    "InstanceNormalization": "reshape, and take LayerNormalization",
     "Normalizer": "divide by ReduceL2, or normalise before encryption",
     "TreeEnsemble": "export with opset 3 of ai.onnx.ml: TreeEnsembleClassifier, -Regressor",
     "Upsample": "export with opset 10 or newer: Resize",
@@ -94,6 +102,7 @@ class _Walk:
         self.model, self.name, self.versions = model, name, versions_of(model)
         self.nodes = _alive(model.graph)
         self.state = Reading(Builder(name=title), client_nodes(self.nodes, model.graph))
+        self.head = Head(*head_nodes(self.nodes, model.graph, self.state.client))
         # Outputs keep their names: no other value takes one.
         self.state.builder.reserved.update(output.name for output in model.graph.output)
         self.values: dict[str, Value] = {}
@@ -131,6 +140,9 @@ class _Walk:
         shape = tuple(int(length) for length in rest if length is not None)
         if prod(float(length) for length in shape) > MOST_ELEMENTS:
             raise ModelError(f"{place}: expected at most {MOST_ELEMENTS} elements, found {lengths}")
+        if self.head.starts(given.name, shape):
+            self._give(place, given.name, self.head.early(given.name, shape))
+            return
         self._give(place, given.name, Secret(given.name, (1, *shape)))
         self.state.builder.input(given.name, shape)
 
@@ -152,19 +164,21 @@ class _Walk:
             self._take_constant(place, node)
             return
         inputs = [self._read(place, name) if name else None for name in node.input]
-        attributes = attributes_of(node, place)
+        attributes, before = attributes_of(node, place), node.output[0] in self.head.nodes
+        state = self.head.state if before else self.state
         call = Call(
-            self.state, place, node.op_type, attributes, inputs, _used_outputs(node),
+            state, place, node.op_type, attributes, inputs, _used_outputs(node),
             self.versions.get(domain, 0), node.output[0] in self.state.client,
         )  # fmt: skip
-        self.state.builder.source = Source((node.name,), (node.op_type,))
+        state.builder.source = Source((node.name,), (node.op_type,))
         if all(value is None or isinstance(value, Known) for value in inputs):
             found: Sequence[Value] = self._folded(node, call)
         else:
             found = self._handled(domain, call)
         for name, value in zip(node.output, found, strict=False):
             if name:
-                self._give(place, name, value)
+                own = Early(value, name) if before and isinstance(value, Secret) else value
+                self._give(place, name, own)
         for number, name in enumerate(node.output):
             if name and number >= len(found):
                 self.lost[name] = f"output number {number} of {place}"
@@ -204,6 +218,13 @@ class _Walk:
         return found if isinstance(found, Sequence) else [found]
 
     def _taken(self, domain: str, call: Call) -> Sequence[Value] | Value:
+        before = call.state is self.head.state
+        if not before and call.kind == "Gather" and isinstance(call.inputs[1], Early):
+            return embedded(call, self.head)
+        call.inputs = [
+            self._unwrapped(each, before) if isinstance(each, Early) else each
+            for each in call.inputs
+        ]
         if call.is_client:
             value = client_value(call)
             if value is not None:
@@ -214,14 +235,19 @@ class _Walk:
                     "scores", "labels or probabilities of an earlier node",
                     "which the client computes after decryption: end the model there",
                 )  # fmt: skip
-        handler = HANDLERS.get((domain, call.kind))
+        handlers = Head.handler if before else _handler
+        handler = handlers(domain, call.kind)
         if handler is None:
             came = f"{call.kind} of {domain!r}" if domain else call.kind
             raise call.wrong("a node that can be compiled", came, _advice(domain, call.kind))
-        before = len(call.builder.nodes)
+        count = len(call.builder.nodes)
         found = handler(call)
-        _check_finite(call, before)
+        _check_finite(call, count)
         return found
+
+    def _unwrapped(self, early: Early, before: bool) -> Secret:
+        """A value of the head, for the head, or encrypted."""
+        return early.value if before else self.head.encrypted(early, self.state.builder)
 
     def _folded(self, node: Any, call: Call) -> list[Value]:
         """A node of constants, by ONNX's own reference."""
@@ -255,6 +281,8 @@ class _Walk:
         renamed: dict[str, str] = {}
         for output in self.model.graph.output:
             value, place = self._read(self.name, output.name), f"{self.name}: output"
+            if isinstance(value, Early):
+                value = self._unwrapped(value, before=False)
             if output.name in results:
                 raise ModelError(
                     f"{place}: expected different outputs, found {output.name!r} twice"
@@ -265,6 +293,7 @@ class _Walk:
                     "constant; remove it from the outputs"
                 )
             if isinstance(value, Secret):
+                _check_in_front(value, f"{place} {output.name!r}")
                 outputs[self._named(value, output.name).name] = None
             elif value.name in renamed:
                 copy = self.state.step("identity", [value])
@@ -277,18 +306,22 @@ class _Walk:
         computed = {step.output for step in tail.steps}
         for step in tail.steps:
             outputs.update(dict.fromkeys(name for name in step.inputs if name not in computed))
-        return self.state.builder.graph(list(outputs), tail)
+        return self._with_head(self.state.builder.graph(list(outputs), tail))
+
+    def _with_head(self, graph: Graph) -> Graph:
+        head = self.head.result([node.output for node in graph.inputs])
+        return graph if head is None else replace(graph, client_head=head)
 
     def all_values(self, rows: Rows) -> dict[str, Any]:
         """What the graph has for each of the model's names that is no constant."""
-        given = {n: v for n, v in self.values.items() if not isinstance(v, Known)}
+        given = {n: v for n, v in self.values.items() if isinstance(v, Secret | Later)}
         names = list(dict.fromkeys(v.name for v in given.values() if isinstance(v, Secret)))
         steps = self.state.steps
         read = [name for step in steps for name in step.inputs]
         computed = {step.output for step in steps}
         outputs = dict.fromkeys([*names, *(name for name in read if name not in computed)])
         tail = ClientTail((*outputs, *computed), tuple(steps))
-        found = self.state.builder.graph(list(outputs), tail).predict(rows)
+        found = self._with_head(self.state.builder.graph(list(outputs), tail)).predict(rows)
         return {name: found[value.name] for name, value in given.items()}
 
     def _named(self, value: Secret, name: str) -> Secret:
@@ -300,6 +333,18 @@ class _Walk:
         size, shape = builder.size(value.name), value.shape[1:]
         made = builder.affine([(value.name, identity(size))], shape=shape, name=name)
         return Secret(made, value.shape)
+
+
+def _check_in_front(value: Secret, place: str) -> None:
+    if value.batch:
+        raise ModelError(
+            f"{place}: expected the batch axis in front, found it at axis {value.batch} of "
+            f"{list(value.shape)}; end the model with Transpose(perm={to_front(value)})"
+        )
+
+
+def _handler(domain: str, kind: str) -> Handler | None:
+    return HANDLERS.get((domain, kind))
 
 
 def _used_outputs(node: Any) -> int:
@@ -314,6 +359,8 @@ def _advice(domain: str, kind: str) -> str:
     found = f"similar names: {', '.join(near)}" if near else "replace this node"
     if kind in CLIENT_OPS:
         found = "end the model with it: the client computes it after decryption"
+    elif kind in HEAD_OPS:
+        found = "apply it to inputs alone: the client computes it before encryption"
     found = _HINTS.get(kind, found)
     return f"{found}; docs/models.md lists all nodes"
 
@@ -333,8 +380,9 @@ def _renamed(step: ClientStep, names: Mapping[str, str]) -> ClientStep:
 
 
 def handled_kinds() -> Mapping[str, list[str]]:
-    """The kinds of nodes that can be compiled, by domain."""
+    """The kinds of nodes of files that can be compiled, by domain."""
     found: dict[str, list[str]] = {}
     for domain, kind in sorted(HANDLERS):
-        found.setdefault(domain, []).append(kind)
+        if domain != OWN_DOMAIN:
+            found.setdefault(domain, []).append(kind)
     return found

@@ -14,7 +14,7 @@ from cloakwork.compiler.importing.converting.densities import DENSITIES
 from cloakwork.compiler.importing.converting.ensembles import ENSEMBLES
 from cloakwork.compiler.importing.converting.features import FEATURES
 from cloakwork.compiler.importing.converting.nodes import Nodes
-from cloakwork.compiler.importing.reading import ML_DOMAIN, onnx_module
+from cloakwork.compiler.importing.reading import ML_DOMAIN, OWN_DOMAIN, onnx_module
 from cloakwork.errors import ModelError
 
 __all__ = ["OPSETS", "converted"]
@@ -117,5 +117,6 @@ def _joined(first: Any, second: Any, prefix: str) -> Any:
     nodes, tensors = ([*getattr(own.graph, field), *getattr(second.graph, field)]
                       for field in ("node", "initializer"))  # fmt: skip
     graph = onnx.helper.make_graph(nodes, "m", own.graph.input, second.graph.output, tensors)
-    imported = [onnx.helper.make_opsetid(domain, version) for domain, version in OPSETS.items()]
+    known = {**OPSETS, OWN_DOMAIN: 1}
+    imported = [onnx.helper.make_opsetid(domain, version) for domain, version in known.items()]
     return onnx.helper.make_model(graph, opset_imports=imported)

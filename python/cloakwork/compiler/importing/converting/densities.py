@@ -8,15 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.compiler.importing.converting.nodes import Nodes, Rows
+from cloakwork.compiler.importing.converting.nodes import Nodes
 
 Floats = NDArray[np.float64]
 Outputs = dict[str, str]
 
 __all__ = ["DENSITIES"]
-
-# A leaf compares nothing.
-_LEAF = (0, 0.0, 0, 0)
 
 
 def _classified(n: Nodes, scores: str, classes: Any) -> Outputs:
@@ -62,16 +59,11 @@ def bernoulli_bayes(own: Any, n: Nodes) -> Outputs:
     """Features that are true above a threshold, or 0 and 1."""
     present = own.feature_log_prob_
     absent = np.log1p(-np.exp(present))
-    if own.binarize is None:
-        constant = own.class_log_prior_ + absent.sum(axis=1)
-        scores = n.affine(n.x, (present - absent).T, constant)
-    else:
-        # A stump for each feature, so that inputs near the threshold are told.
-        rows = Rows()
-        for feature, (below, above) in enumerate(zip(absent.T, present.T, strict=True)):
-            inner = (feature, float(own.binarize), 1, 2)
-            rows.add([inner, _LEAF, _LEAF], {1: below, 2: above})
-        scores = n.trees(rows.lists, len(own.classes_), own.class_log_prior_)
+    x = n.x
+    if own.binarize is not None:
+        x = n.own("Above", x, threshold=[own.binarize])
+    constant = own.class_log_prior_ + absent.sum(axis=1)
+    scores = n.affine(x, (present - absent).T, constant)
     return _classified(n, scores, own.classes_)
 
 

@@ -1,4 +1,4 @@
-"""Steps of pipelines that make features: products and kernels."""
+"""Steps of pipelines that make features: products, kernels, quantiles and splines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.compiler.importing.converting.nodes import Nodes
 
@@ -63,8 +63,61 @@ def kernel_components(own: Any, n: Nodes) -> Outputs | None:
     return {"features": n.affine(kernels, axes - axes.mean(axis=0), offset)}
 
 
+def above(own: Any, n: Nodes) -> Outputs:
+    """1 above a threshold, which ONNX's own node would round to float32."""
+    return {"features": n.own("Above", n.x, threshold=[own.threshold])}
+
+
+def bins(own: Any, n: Nodes) -> Outputs:
+    """The number of the bin of each feature, or one-hot, by edges that are data themselves."""
+    inner = [edges[1:-1] for edges in own.bin_edges_]
+    tables: dict[str, ArrayLike] = {
+        "edges": np.concatenate(inner),
+        "counts": [len(edges) for edges in inner],
+        "one_hot": [float(own.encode != "ordinal")],
+    }
+    return {"features": n.own("Bins", n.x, **tables)}
+
+
+def powers(own: Any, n: Nodes) -> Outputs:
+    """Powers that bring features near a normal distribution, perhaps standardised."""
+    positive = [float(own.method == "box-cox")]
+    found = n.own("PowerTransform", n.x, lambdas=own.lambdas_, positive=positive)
+    if own.standardize:
+        scaler = own._scaler
+        found = n.op("Sub", found, n.constant(scaler.mean_))
+        found = n.op("Mul", found, n.constant(1.0 / scaler.scale_))
+    return {"features": found}
+
+
+def quantiles(own: Any, n: Nodes) -> Outputs:
+    """The share of the training data below a value, or the normal variate of it."""
+    normal = float(own.output_distribution == "normal")
+    tables = {"quantiles": own.quantiles_.T, "shares": own.references_, "normal": [normal]}
+    return {"features": n.own("Quantiles", n.x, **tables)}
+
+
+def splines(own: Any, n: Nodes) -> Outputs | None:
+    """Bases of splines, constant beyond their knots."""
+    if own.extrapolation != "constant":
+        return None
+    # All features have as many knots.
+    tables = {"knots": [spline.t for spline in own.bsplines_], "degree": [own.degree]}
+    bases = n.own("Splines", n.x, **tables)
+    if own.include_bias:
+        return {"features": bases}
+    count = int(own.bsplines_[0].c.shape[1])
+    kept = np.flatnonzero(np.arange(n.width * count) % count != count - 1)
+    return {"features": n.affine(bases, np.eye(n.width * count)[:, kept])}
+
+
 FEATURES: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
+    "Binarizer": above,
+    "KBinsDiscretizer": bins,
     "KernelPCA": kernel_components,
     "Nystroem": nystroem,
     "PolynomialFeatures": polynomials,
+    "PowerTransformer": powers,
+    "QuantileTransformer": quantiles,
+    "SplineTransformer": splines,
 }

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.compiler.importing.reading import ML_DOMAIN, onnx_module
+from cloakwork.compiler.importing.reading import ML_DOMAIN, OWN_DOMAIN, onnx_module
 from cloakwork.errors import ModelError
 
 Floats = NDArray[np.float64]
@@ -40,6 +40,12 @@ class Nodes:
         make = onnx_module().helper.make_node
         self.nodes.append(make(kind, list(inputs), [name], name, domain=domain, **attributes))
         return name
+
+    def own(self, kind: str, x: str, **tables: ArrayLike) -> str:
+        """A step of the client before encryption, with tables of float64."""
+        tensor = onnx_module().numpy_helper.from_array
+        made = {name: tensor(np.asarray(own, np.float64), name) for name, own in tables.items()}
+        return self.op(kind, x, domain=OWN_DOMAIN, **made)
 
     def affine(self, x: str, matrix: ArrayLike, bias: ArrayLike = 0.0) -> str:
         """X matrix + bias, for a matrix [n, m]."""
@@ -103,6 +109,7 @@ class Nodes:
         found = [helper.make_tensor_value_info(name, double, None) for name in outputs]
         graph = helper.make_graph([*self.nodes, *ends], name, [given], found, self.tensors)
         imported = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
+        imported += [helper.make_opsetid(OWN_DOMAIN, 1)]
         return helper.make_model(graph, opset_imports=imported)
 
 

@@ -1,0 +1,117 @@
+"""What the client computes from plain inputs before it encrypts them.
+
+Categories, missing values and powers act on one client's own data, and would take the server many
+levels.  The steps are data, as those of `client_tail`: whoever encrypts sees their parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cloakwork.compiler.client_tail import ClientTail
+from cloakwork.errors import ModelError
+from cloakwork.programs.notes import Member
+
+__all__ = ["ClientHead"]
+
+_MOST_ELEMENTS = 1 << 28
+# Steps that take NaN for what is missing.
+_FOR_MISSING = {"imputed", "is_missing"}
+
+
+@dataclass(frozen=True)
+class ClientHead:
+    """Steps from what a user gives to what is encrypted.
+
+    inputs   the shapes of what is given, without the batch axis, by name
+    steps    their results are the inputs that are encrypted, by name
+    """
+
+    inputs: Mapping[str, tuple[int, ...]]
+    steps: ClientTail
+
+    def check(self, encrypted: set[str]) -> None:
+        """ModelError unless the results are all that is encrypted."""
+        self.steps.check(list(self.inputs))
+        if set(self.steps.results) != encrypted:
+            found = f"{sorted(self.steps.results)} of {sorted(encrypted)}"
+            raise ModelError(f"the client's first steps: expected all inputs, found {found}")
+
+    def run(self, given: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, NDArray[np.float64]]:
+        """What is encrypted, [batch, ...] by name, of samples [batch, *shape] or one [*shape].
+
+        NaN may stand for what is missing where a step takes its place.  ModelError for other names
+        or shapes, for text, and for categories that the model does not know.
+        """
+        values = self.checked(given)
+        # What becomes infinite or NaN is refused with its place when it is encrypted.
+        with np.errstate(all="ignore"):
+            found = self.steps.run(values)
+        return {name: np.asarray(own, dtype=np.float64) for name, own in found.items()}
+
+    def checked(self, given: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, NDArray[np.float64]]:
+        """What is given, [batch, *shape] by name; errors as of `run`, but for categories."""
+        named = given if isinstance(given, Mapping) else {next(iter(self.inputs)): given}
+        if set(named) != set(self.inputs):
+            raise ModelError(f"inputs: expected {sorted(self.inputs)}, got {sorted(named)}")
+        return {name: self._batch(name, named[name]) for name in self.inputs}
+
+    def _batch(self, name: str, given: ArrayLike) -> NDArray[np.float64]:
+        shape = self.inputs[name]
+        expected = f"input {name!r}: expected numbers of shape {list(shape)}, or a batch of them"
+        try:
+            values = np.asarray(given)
+        except ValueError as error:
+            raise ModelError(f"{expected}, got values that make no array: {error}") from error
+        if values.dtype.kind not in "fiub":
+            raise ModelError(f"{expected}, got values of dtype {values.dtype}: encode text first")
+        if values.shape == shape:
+            values = values[np.newaxis]
+        if values.shape[1:] != shape or values.ndim != len(shape) + 1 or len(values) == 0:
+            raise ModelError(f"{expected}, got shape {list(values.shape)}")
+        found = values.astype(np.float64)
+        if np.isinf(found).any() or (np.isnan(found).any() and not self._takes_missing):
+            rule = "numbers, or NaN for what is missing" if self._takes_missing else "numbers"
+            raise ModelError(f"input {name!r}: expected finite {rule}, got NaN or infinity")
+        return found
+
+    @property
+    def _takes_missing(self) -> bool:
+        return any(step.kind in _FOR_MISSING for step in self.steps.steps)
+
+    def describe(self) -> str:
+        """One line: there may be hundreds of steps."""
+        kinds = ", ".join(dict.fromkeys(step.kind for step in self.steps.steps))
+        made = [name for name in self.steps.results if name not in self.inputs]
+        return (
+            f"client, before encryption: {len(self.steps.steps)} steps ({kinds}) make "
+            f"{', '.join(made)} of {', '.join(self.inputs)}; it learns their numbers"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As JSON's types; the inverse of `read`."""
+        shapes = {name: list(shape) for name, shape in self.inputs.items()}
+        return {"inputs": shapes, "steps": self.steps.to_json()}
+
+    @classmethod
+    def read(cls, note: Member, encrypted: set[str]) -> ClientHead:
+        """From a file; LoadError names the place."""
+        inputs, steps = note.members("inputs", "steps")
+        shapes = {
+            name: tuple(part.size(_MOST_ELEMENTS) for part in shape.parts())
+            for name, shape in inputs.named().items()
+        }
+        if not shapes or any(not 0 < prod(shape) < _MOST_ELEMENTS for shape in shapes.values()):
+            raise inputs.wrong("inputs with lengths of 1 or more")
+        try:
+            found = cls(shapes, ClientTail.from_json(steps.of(dict)))
+            found.check(encrypted)
+        except ModelError as error:
+            raise steps.wrong(f"steps that the client can compute: {error}") from error
+        return found
