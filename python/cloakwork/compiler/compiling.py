@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import chain, groupby, islice
-from math import ceil, log2
+from math import ceil, inf, log2
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,7 +45,7 @@ from cloakwork.compiler.reach import Range
 from cloakwork.compiler.report import Alternative, CompileReport
 from cloakwork.compiler.sensitivity import Sensitivity
 from cloakwork.compiler.tolerances import tolerances_of
-from cloakwork.compiler.trials import Trial, diverged, tried
+from cloakwork.compiler.trials import Trial, diverged, seconds_of, tried, untried
 from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.bootstrapping.context import bootstrapping_parameters
@@ -64,6 +64,9 @@ _SPARE_BITS, _WORTH = 2, 0.75
 _TRIAL_BITS = 4
 # The bits by which the scale of a trial is above that of one whose results were noise alone.
 _DIVERGED_BITS = 4
+# A trial at the plan's own degree is not made if its keys or its runs take more than this, and if
+# errors at a small degree, grown with the degree and by this factor for chance, suffice.
+_TRIAL_BYTES, _TRIAL_SECONDS, _GROWN = 1 << 29, 8.0, 1.5
 # Trials are made at a small degree first, from this one on, where that is smaller by this factor;
 # the noise of a slot grows at least with the root of the degree, and a trial is off by some bits.
 _PILOT_DEGREE, _PILOT_FACTOR, _PILOT_BITS = 1 << 11, 8, 1
@@ -316,7 +319,7 @@ class _Compiler:
             if small is not None and small.excess(wanted) > _PILOT_BITS:
                 last, most = last or small, max(most, bits)
                 continue
-            last = self._tried(layouts)
+            last = self._untried(layouts, small, wanted) or self._tried(layouts)
             if last.excess(wanted) <= 0:
                 return self._cheaper(last, wanted)
             most = max(most, bits)
@@ -398,7 +401,7 @@ class _Compiler:
         small = self._at_small_degree(best)
         if small is not None and small.excess(wanted) > _PILOT_BITS:
             return pilot
-        tried = self._tried(best)
+        tried = self._untried(best, small, wanted) or self._tried(best)
         return tried if tried.excess(wanted) <= 0 else pilot
 
     def _at_small_degree(self, layouts: Layouts) -> _Tried | None:
@@ -420,6 +423,27 @@ class _Compiler:
         more = (sizes.degree / degree) ** 0.5
         stated = {name: more * error for name, error in found.stated.items()}
         return found._replace(layouts=layouts, stated=stated)
+
+    def _untried(
+        self, layouts: Layouts, small: _Tried | None, wanted: Mapping[str, float]
+    ) -> _Tried | None:
+        """The program of a plan whose trial costs too much, with errors from a small degree.
+
+        None where the trial is cheap, or where errors may be too large: only a trial tells then.
+        """
+        seconds = seconds_of(self.expected, layouts.seconds)
+        if small is None or (layouts.key_bytes < _TRIAL_BYTES and seconds < _TRIAL_SECONDS):
+            return None
+        # What noise a slot has grows at most with the degree, of which `small` has the root.
+        more = _GROWN * (layouts.sizes.degree / small.context.parameters.degree) ** 0.5
+        grown = small._replace(stated={name: more * own for name, own in small.stated.items()})
+        if grown.excess(wanted) > 0:
+            return None
+        context = self._context(layouts.sizes, False)
+        emitter = self._emitter(layouts, context)
+        program, bound = untried(emitter, self._description(layouts, {}, {}), context, self.sample)
+        trial = replace(small.trial, bound=bound, seconds=inf)
+        return grown._replace(context=context, program=program, trial=trial)
 
     def _tried(self, layouts: Layouts, pilot_of: float | None = None) -> _Tried:
         """The trial of a plan; `pilot_of` the seconds of another, which alone is to be secure."""

@@ -86,7 +86,8 @@ class CompileReport:
                       the errors of trials, and by how sensitive outputs are to noise in values
     errors            the same by output: of each element, or one for all
     trial_inputs      how many inputs were tried
-    trial_seconds     of one encrypted run on this machine, with all threads
+    trial_seconds     of one encrypted run on this machine, with all threads; inf where trials were
+                      at a smaller degree alone
     approximation_error   the largest on the sample: what polynomials change
     largest_output    on the sample
     error_bound       the largest error of an output by encryption while values stay within their
@@ -126,7 +127,12 @@ class CompileReport:
         """All of it as JSON's types; an infinite bound is null."""
         found = json.loads(json.dumps(asdict(self)))
         bounded = self.error_bound < float("inf")
-        return {**found, "error_bound": self.error_bound if bounded else None}
+        timed = self.trial_seconds < float("inf")
+        return {
+            **found,
+            "error_bound": self.error_bound if bounded else None,
+            "trial_seconds": self.trial_seconds if timed else None,
+        }
 
     def describe(self) -> str:
         """A page of text."""
@@ -167,6 +173,8 @@ class CompileReport:
 
     def _measured(self) -> str:
         """How long a run took, and whether estimates fit this machine as it is."""
+        if self.trial_seconds == float("inf"):
+            return "no run was made at this degree: errors are those of a small one, grown with it"
         ratio = self.trial_seconds / self.chosen.seconds if self.chosen.seconds > 0 else 1.0
         factor = f"a factor of {self.cost_factor:g}"
         if 1 / self.cost_factor <= ratio <= self.cost_factor:

@@ -18,6 +18,9 @@ from cloakwork.compiler.server import Server
 from cloakwork.errors import MemoryBudgetError
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
+from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.fhe.rns.key_switching import SwitchingKey, empty_key
+from cloakwork.fhe.rns.tables import frozen
 from cloakwork.programs.program import Program
 
 Values = Mapping[str, NDArray[np.float64]]
@@ -93,6 +96,48 @@ def tried(
     return program, Trial(errors, bound, seconds, len(next(iter(joined.values()))), joined)
 
 
+def untried(
+    emitter: Emitted, described: Description, context: CkksContext, given: Values
+) -> tuple[Program, float]:
+    """The program of an emitter, and the largest error by its estimates: without a run.
+
+    For programs whose keys or runs would take gigabytes or minutes, where trials at a small degree
+    tell their errors: nothing but a secret is drawn, and evaluation keys have no elements.
+
+    given   inputs [batch, *shape] by name; the first is the program's example
+    """
+    keys = context.keygen(conjugation=False, relinearization=False)
+    with keys:
+        client = Client(described, context).use(keys)
+        encrypted = _noisier(client.encrypt(_within(described, given, slice(0, 1))))
+        unfilled = _unfilled(context, keys.key, described)
+    examples = {name: replace(one, evaluation=unfilled) for name, one in encrypted.items()}
+    program = recorded(emitter, examples)
+    _check_memory(program, described.capacity(context.slots))
+    results = {port.name for port in described.outputs}
+    return program, max(
+        _bound(found)
+        for name, found in zip(program.outputs, program.returned, strict=True)
+        if name in results
+    )
+
+
+def _unfilled(context: CkksContext, key: str, described: Description) -> EvaluationKeys:
+    """Evaluation keys whose memory is never written, so that the system does not provide it."""
+    levels = described.levels
+    assert levels is not None
+    assert levels.raising is None, "a bootstrapping's errors are not those of smaller degrees"
+
+    def unfilled(level: int) -> SwitchingKey:
+        return SwitchingKey(frozen(empty_key(context.tables, level)), b"", level)
+
+    galois = {
+        context.rotation_element(step): unfilled(level) for step, level in levels.rotations.items()
+    }
+    products = None if levels.products is None else unfilled(levels.products)
+    return EvaluationKeys(context, key, products, galois)
+
+
 def diverged(errors: Mapping[str, float], expected: Values) -> bool:
     """Whether an output deviates by more than its largest expected value."""
     return any(error > np.abs(expected[name]).max() for name, error in errors.items())
@@ -110,6 +155,11 @@ def _check_memory(program: Program, capacity: int) -> None:
             peak,
             limit,
         )
+
+
+def seconds_of(expected: Values, estimate: float) -> float:
+    """The estimated seconds of all runs of a trial; `estimate` of one, as of `tried`."""
+    return estimate * _runs(expected, estimate)
 
 
 def _runs(expected: Values, estimate: float) -> int:

@@ -129,9 +129,7 @@ class Candidates:
 
     def best(self) -> tuple[AffinePlan, dict[str, Layout]]:
         """The cheapest plan, and the layouts of all inputs."""
-        found = list(self._all())
-        assert found
-        return min(found, key=lambda pair: self.price(pair[0].work))
+        return min(self._all(), key=lambda pair: self.price(pair[0].work))
 
     def _all(self) -> Iterator[tuple[AffinePlan, dict[str, Layout]]]:
         if self.free is None:

@@ -6,14 +6,16 @@ into one such place, so that the sum over offsets, and over the slots of a row, 
 With f(j) = j mod m these are the extended diagonals of Juvekar, Vaikuntanathan and Chandrakasan
 (ePrint 2018/073); with one slot for each row those of Halevi and Shoup (ePrint 2014/106).
 
-Many layouts are compared, and the diagonals of few are used: entries become arrays of slots when
-these are asked for.
+Many layouts are compared, and the diagonals of few are used: of most only the offsets are found.
+Entries get slots, in all repetitions of their row, when diagonals are asked for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,49 +31,46 @@ Floats = NDArray[np.float64]
 Blocks = dict[tuple[int, int], dict[int, Floats]]
 
 
+class Placed(NamedTuple):
+    """Entries in any order: [entries] each.
+
+    block    the ciphertext of the result times the number of inputs, plus that of the input
+    offset   between the slot of the column and that of the row
+    slots    of the result, within the period
+    """
+
+    block: Integers
+    offset: Integers
+    slots: Integers
+    values: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Cover:
-    """The place of each entry, [entries], sorted by block and offset.
+    """The diagonals of a matrix between two layouts.
 
-    shape    ciphertexts of the result and of the input: an entry's block is its output times the
-             number of inputs, plus its input
-    period   slots after which diagonals repeat
-    slots    of the result, within the period
+    shape     ciphertexts of the result and of the input
+    period    slots after which diagonals repeat
+    block     [diagonals], ascending
+    offset    [diagonals], ascending within a block
+    entries   finds the places of all entries; they may be many more than those of the matrix
     """
 
     shape: tuple[int, int]
     period: int
     block: Integers
     offset: Integers
-    slots: Integers
-    values: Floats
-
-    @classmethod
-    def of(
-        cls,
-        shape: tuple[int, int],
-        period: int,
-        places: tuple[Integers, Integers, Integers],
-        values: Floats,
-    ) -> Cover:
-        """Of blocks, offsets and slots in any order."""
-        block, offset, slots = places
-        order = np.lexsort((offset, block))
-        return cls(shape, period, block[order], offset[order], slots[order], values[order])
-
-    @once
-    def _starts(self) -> Integers:
-        """Where each diagonal begins."""
-        changes = (np.diff(self.block) != 0) | (np.diff(self.offset) != 0)
-        return np.flatnonzero(np.concatenate([[self.block.size > 0], changes]))
+    entries: Callable[[], Placed]
 
     @once
     def offsets(self) -> dict[tuple[int, int], list[int]]:
         """Of the diagonals of each block; a ciphertext without entries has one of zeros."""
-        found: dict[tuple[int, int], list[int]] = {}
-        pairs = zip(self.block[self._starts], self.offset[self._starts], strict=True)
-        for block, offset in pairs:
-            found.setdefault(divmod(int(block), self.shape[1]), []).append(int(offset))
+        names, starts = np.unique(self.block, return_index=True)
+        parts = np.split(self.offset, starts[1:])
+        found: dict[tuple[int, int], list[int]] = {
+            divmod(int(name), self.shape[1]): own.tolist()
+            for name, own in zip(names, parts, strict=False)
+        }
         empty = set(range(self.shape[0])) - {output for output, _ in found}
         return found | {(output, 0): [0] for output in empty}
 
@@ -79,12 +78,17 @@ class Cover:
     def blocks(self) -> Blocks:
         """The diagonals, made anew."""
         found: Blocks = {place: {} for place in self.offsets}
-        ends = np.append(self._starts, self.block.size)[1:]
-        for start, end in zip(self._starts, ends, strict=True):
+        block, offset, slots, values = self.entries()
+        order = np.lexsort((offset, block))
+        block, offset, slots, values = block[order], offset[order], slots[order], values[order]
+        changes = (np.diff(block) != 0) | (np.diff(offset) != 0)
+        starts = np.flatnonzero(np.concatenate([[block.size > 0], changes]))
+        ends = np.append(starts, block.size)[1:]
+        for start, end in zip(starts, ends, strict=True):
             diagonal = np.zeros(self.period)
-            diagonal[self.slots[start:end]] = self.values[start:end]
-            place = divmod(int(self.block[start]), self.shape[1])
-            found[place][int(self.offset[start])] = diagonal
+            diagonal[slots[start:end]] = values[start:end]
+            place = divmod(int(block[start]), self.shape[1])
+            found[place][int(offset[start])] = diagonal
         return {place: own or {0: np.zeros(1)} for place, own in found.items()}
 
 
@@ -101,8 +105,17 @@ def swept(matrix: Any, rows: int, contents: Integers) -> Cover:
     matrix     a sparse one without duplicates, of at most so many rows
     contents   [inputs, p]: the column of each slot, negative for none; repeats after p slots
     """
-    row, column, values = _entries(matrix)
+    block, offset, _, _ = _nearest(matrix, rows, contents)
+    names = np.unique(block * rows + offset)
+    entries = partial(_nearest, matrix, rows, contents)
     inputs, period = contents.shape
+    return Cover((1, inputs), period, names // rows, names % rows, entries)
+
+
+def _nearest(matrix: Any, rows: int, contents: Integers) -> Placed:
+    """Each entry where its column is the least number of slots after one of its row."""
+    row, column, values = _entries(matrix)
+    period = contents.shape[1]
     # By occurrences of each column: the one whose distance from a slot of the row is least.
     held = np.flatnonzero(contents.ravel() >= 0)
     held = held[np.argsort(contents.ravel()[held], kind="stable")]
@@ -118,8 +131,7 @@ def swept(matrix: Any, rows: int, contents: Integers) -> Cover:
         # The same element in two ciphertexts is taken from the first.
         nearer = offset < least
         least, place = np.where(nearer, offset, least), np.where(nearer, other, place)
-    slots = (place % period - least) % period
-    return Cover.of((1, inputs), period, (place // period, least, slots), values)
+    return Placed(place // period, least, (place % period - least) % period, values)
 
 
 def aligned(
@@ -131,14 +143,25 @@ def aligned(
                     also stands in the repetitions within the period of the columns
     """
     (target, own), (source, period) = rows, columns
-    row, column, values = _entries(matrix)
-    copies = max(period // own, 1)
-    place = (target[row] + own * np.arange(copies)[:, np.newaxis]).ravel()
-    given, values = np.tile(source[column], copies), np.tile(values, copies)
-    offset = (given % slots - place % slots + period // 2) % period - period // 2
     shape = int(target.max()) // slots + 1, int(source.max()) // slots + 1
-    block, whole = place // slots * shape[1] + given // slots, max(own, period)
-    return Cover.of(shape, whole, (block, offset, place % slots % whole), values)
+    # Copy k of a row stands k times the period of rows after the first.
+    copies, step = max(period // own, 1), min(own, period)
+    row, column, _ = _entries(matrix)
+    block = target[row] // slots * shape[1] + source[column] // slots
+    names = np.unique(block * step + (source[column] - target[row]) % step)
+    moved = (np.arange(copies)[:, np.newaxis] * step + names % step).ravel()
+    block, offset = np.tile(names // step, copies), (moved + period // 2) % period - period // 2
+    order = np.lexsort((offset, block))
+
+    def entries() -> Placed:
+        row, column, values = _entries(matrix)
+        place = (target[row] + own * np.arange(copies)[:, np.newaxis]).ravel()
+        given, values = np.tile(source[column], copies), np.tile(values, copies)
+        offset = (given % slots - place % slots + period // 2) % period - period // 2
+        block, whole = place // slots * shape[1] + given // slots, max(own, period)
+        return Placed(block, offset, place % slots % whole, values)
+
+    return Cover(shape, max(own, period), block[order], offset[order], entries)
 
 
 def applied(blocks: Blocks, vectors: Floats, outputs: int) -> Floats:

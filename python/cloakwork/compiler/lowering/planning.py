@@ -312,7 +312,7 @@ class Planner:
         own: Mapping[str, Layout | None] = {step.node.output: step.layout}
         price = self._price(step.depth)
         found = Candidates(node, own, self.slots, price, [layout], chained=self.chained)
-        plans = [plan for plan, _ in found._all() if plan.layout == layout]
+        plans = (plan for plan, _ in found._all() if plan.layout == layout)
         plan = min(plans, key=lambda each: price(each.work))
         made = Step(node, layout, self._depth(plan), plan)
         self.steps[name] = made
