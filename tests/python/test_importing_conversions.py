@@ -14,6 +14,7 @@ from cloakwork.errors import ModelError, OutsideError
 pytest.importorskip("skl2onnx")
 from sklearn import (
     cluster,
+    compose,
     covariance,
     decomposition,
     discriminant_analysis,
@@ -23,6 +24,7 @@ from sklearn import (
     linear_model,
     mixture,
     multiclass,
+    multioutput,
     naive_bayes,
     neighbors,
     pipeline,
@@ -88,6 +90,25 @@ ESTIMATORS: dict[str, tuple[Any, Any]] = {
                              CLASSES == 1),
     "a bag of regressors": (ensemble.BaggingRegressor(tree.DecisionTreeRegressor(max_depth=2), 4,
                                                       random_state=0), Y),
+    "a bag of linear models": (ensemble.BaggingClassifier(
+        linear_model.LogisticRegression(), 3, max_features=2, random_state=0), CLASSES),
+    "a bag of ridges": (ensemble.BaggingRegressor(linear_model.Ridge(), 3, max_features=3,
+                                                  random_state=0), Y),
+    "a vote": (ensemble.VotingClassifier(
+        [("a", linear_model.LogisticRegression()), ("b", naive_bayes.GaussianNB()),
+         ("c", chain(linear_model.LogisticRegression()))], voting="soft", weights=[1, 2, 0.5]),
+        NAMED),
+    "a vote of two": (ensemble.VotingClassifier(
+        [("a", linear_model.LogisticRegression()), ("b", naive_bayes.BernoulliNB())],
+        voting="soft"), CLASSES == 1),
+    "pairs": (multiclass.OneVsOneClassifier(svm.LinearSVC()), NAMED),
+    "logistic pairs": (chain(multiclass.OneVsOneClassifier(linear_model.LogisticRegression())),
+                       CLASSES),
+    "one pair": (multiclass.OneVsOneClassifier(svm.LinearSVC()), CLASSES == 1),
+    "exponential target": (compose.TransformedTargetRegressor(
+        linear_model.Ridge(), func=np.log1p, inverse_func=np.expm1), Y**2),
+    "scaled target": (compose.TransformedTargetRegressor(
+        linear_model.Ridge(), transformer=preprocessing.StandardScaler()), Y),
     "histograms": (ensemble.HistGradientBoostingRegressor(max_iter=3, max_depth=2), Y),
     "histograms of counts": (ensemble.HistGradientBoostingRegressor(max_iter=3, max_depth=2,
                                                                     loss="poisson"), Y**2),
@@ -220,6 +241,36 @@ def test_features_at_the_threshold_of_bernoulli_bayes(binarize: float) -> None:
     (row,) = reduced[0].inverse_transform([[0.1, 1.0, -1.0, 1.0]])
     with pytest.raises(OutsideError, match="near to thresholds"):
         client.decrypt(server.run(client.encrypt(row)))
+
+
+def test_classifiers_of_several_targets() -> None:
+    several = np.stack([CLASSES == 0, CLASSES == 2], axis=1).astype(int)
+    made = multioutput.MultiOutputClassifier(linear_model.LogisticRegression()).fit(X, several)
+    client, server = fhe.compile(made, X, **SMALL).split()
+    for row in X[:4]:
+        found = client.decrypt(server.run(client.encrypt(row)))
+        labels = [int(found[f"label {number}"][0]) for number in (0, 1)]
+        assert labels == made.predict(row[None])[0].tolist()
+        for number, shares in enumerate(made.predict_proba(row[None])):
+            assert np.abs(found[f"probabilities {number}"] - shares).max() < 0.01
+
+
+def test_neighbours_are_refused_by_name() -> None:
+    for made in (neighbors.KNeighborsClassifier(3), chain(neighbors.KNeighborsRegressor(3))):
+        with pytest.raises(ModelError, match=r"KNeighbors.*hand out its training data.*forest"):
+            from_model(made.fit(X, CLASSES), X)
+
+
+def test_what_others_make_is_refused_where_it_cannot_be_joined() -> None:
+    hard = ensemble.VotingClassifier([("a", linear_model.LogisticRegression())], voting="hard")
+    trees = tree.DecisionTreeRegressor(max_depth=1)
+    for made, target in (
+        (multiclass.OneVsOneClassifier(tree.DecisionTreeClassifier(max_depth=1)), CLASSES),
+        (compose.TransformedTargetRegressor(trees, func=np.cbrt, inverse_func=lambda x: x**3), Y),
+        (hard, CLASSES),
+    ):
+        with pytest.raises(ModelError):
+            from_model(made.fit(X, target), X)
 
 
 def test_degrees_of_features_up_to_eight() -> None:

@@ -213,6 +213,13 @@ def _affine(x: Values, scale: float = 1.0, offset: float = 0.0) -> Values:
     return np.asarray(x * scale + offset)
 
 
+def _average(*x: Values, weights: Sequence[float]) -> Values:
+    """The weighted sum of values of one shape."""
+    if len({one.shape for one in x}) != 1:
+        raise ValueError(f"expected values of one shape, found {[one.shape for one in x]}")
+    return np.asarray(np.tensordot(np.asarray(weights, dtype=np.float64), np.stack(x), 1))
+
+
 def _cast(x: Values, to: str) -> Values:
     return x.astype(to)
 
@@ -319,6 +326,7 @@ CLIENT_KINDS: dict[str, Callable[..., Values]] = {
     "affine": _affine,
     "argmax": _argmax,
     "argmin": _argmin,
+    "average": _average,
     "both_classes": _both_classes,
     "cast": _cast,
     "exp": lambda x: np.asarray(np.exp(x)),

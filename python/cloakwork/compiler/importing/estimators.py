@@ -111,6 +111,9 @@ def _forms(method: str, given: Any) -> dict[str, Any]:
         given = given.toarray()
     values = np.asarray(given)
     found = {f"{method}()": values}
+    if method == "predict" and values.ndim == 2:
+        columns = enumerate(values.T)
+        found |= {f"{method}()[:, {place}]": column for place, column in columns}
     if method == "decision_function" and values.ndim == 1:
         found["decision_function() of both classes"] = np.stack([-values, values], axis=1)
     return found

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cloakwork.compiler.importing.reading import FLOAT_TYPES, ML_DOMAIN, onnx_module
+from cloakwork.compiler.importing.reading import FLOAT_TYPES, ML_DOMAIN, OWN_DOMAIN, onnx_module
 from cloakwork.compiler.importing.values import (
     HANDLERS,
     Call,
@@ -115,6 +115,20 @@ def _labels(call: Call, x: Secret | Later) -> Sequence[Value]:
     return [call.state.step("labels", [x], classes=list(classes))]
 
 
+def _averaged(call: Call, x: Secret | Later) -> Sequence[Value]:
+    """The weighted sum of values of one shape."""
+    weights = np.ravel(call.attribute("weights", []))
+    values = [each for each in call.inputs if isinstance(each, Secret | Later)]
+    if len(values) != len(call.inputs) or len(values) != weights.size:
+        raise call.wrong("a weight for each value", weights.size)
+    return [call.state.step("average", values, weights=weights.tolist())]
+
+
+def _against_rest(call: Call, x: Secret | Later) -> Sequence[Value]:
+    classes = int(np.ravel(call.attribute("classes", 0))[0])
+    return [call.state.step("one_vs_rest", [x], classes=classes)]
+
+
 _CLIENT_KINDS: dict[str, _CLIENT] = {
     "ArgMax": _extreme("argmax"),
     "ArgMin": _extreme("argmin"),
@@ -128,6 +142,8 @@ _CLIENT_KINDS: dict[str, _CLIENT] = {
     "Tanh": _plain("tanh"),
     "TopK": _top,
 }
+# Nodes of conversions of ours.
+_OWN_KINDS: dict[str, _CLIENT] = {"Average": _averaged, "OneVsRest": _against_rest}
 # These leave values alone, or only say how they are handed out.
 _PASSING = {"Identity", "ZipMap"}
 # Classes at an index, in the order (classes, index).
@@ -150,6 +166,7 @@ def client_nodes(nodes: Sequence[Any], graph: Any) -> frozenset[str]:
         ends = all(reader.output and reader.output[0] in found for reader in read)
         used = any(name in results or name in readers for name in names)
         own = node.op_type in kinds and node.domain in ("", "ai.onnx", ML_DOMAIN)
+        own = own or (node.op_type in _OWN_KINDS and node.domain == OWN_DOMAIN)
         scales = node.op_type != "Mul" or not numbers.isdisjoint(node.input)
         if own and scales and ends and used:
             found.add(names[0])
@@ -173,7 +190,9 @@ def client_value(call: Call) -> Sequence[Value] | None:
         if ("", call.kind) in HANDLERS:
             return None
         call.in_front(x)
-    return [x] if call.kind in _PASSING else _CLIENT_KINDS[call.kind](call, x)
+    if call.kind in _PASSING:
+        return [x]
+    return {**_CLIENT_KINDS, **_OWN_KINDS}[call.kind](call, x)
 
 
 def _chosen(call: Call) -> Sequence[Value] | None:

@@ -13,6 +13,7 @@ from typing import Any
 from cloakwork.compiler.importing.converting.densities import DENSITIES
 from cloakwork.compiler.importing.converting.ensembles import ENSEMBLES
 from cloakwork.compiler.importing.converting.features import FEATURES
+from cloakwork.compiler.importing.converting.joined import JOINED
 from cloakwork.compiler.importing.converting.nodes import Nodes
 from cloakwork.compiler.importing.reading import ML_DOMAIN, OWN_DOMAIN, onnx_module
 from cloakwork.errors import ModelError
@@ -20,8 +21,17 @@ from cloakwork.errors import ModelError
 __all__ = ["OPSETS", "converted"]
 
 OPSETS = {"": 18, ML_DOMAIN: 3}
+_NEIGHBOURS = (
+    "an estimator whose results do not hand out its training data, found one that compares inputs "
+    "with each row of it: take NearestCentroid, a kernel machine or a forest"
+)
+# Estimators that no conversion can make safe.
+_REFUSED = dict.fromkeys(
+    ("KNeighborsClassifier", "KNeighborsRegressor", "LocalOutlierFactor",
+     "RadiusNeighborsClassifier", "RadiusNeighborsRegressor"), _NEIGHBOURS,
+)  # fmt: skip
 _Conversion = Callable[[Any, Nodes], dict[str, str] | None]
-_OWN: dict[str, _Conversion] = {**DENSITIES, **ENSEMBLES, **FEATURES}
+_OWN: dict[str, _Conversion] = {**DENSITIES, **ENSEMBLES, **FEATURES, **JOINED}
 
 
 def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
@@ -30,7 +40,7 @@ def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
     others   that of an estimator, or of some steps of a pipeline, without these conversions
     """
     if not hasattr(model, "steps"):
-        own = _own(model, width, _OWN)
+        own = _own(model, width, _OWN, others)
         return others(model, width) if own is None else own
     steps, found, waiting = list(_steps(model)), list[Any](), list[Any]()
 
@@ -47,7 +57,7 @@ def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
         features = getattr(step, "n_features_in_", None)
         # Within a pipeline, what an estimator transforms to counts, not what it predicts.
         kinds = _OWN if step is steps[-1] else FEATURES
-        made = None if features is None else _own(step, int(features), kinds)
+        made = None if features is None else _own(step, int(features), kinds, others)
         if made is None:
             waiting.append(step)
             continue
@@ -73,13 +83,21 @@ def _steps(model: Any) -> Iterator[Any]:
             yield step
 
 
-def _own(estimator: Any, width: int, kinds: Mapping[str, _Conversion]) -> Any:
+def _own(
+    estimator: Any,
+    width: int,
+    kinds: Mapping[str, _Conversion],
+    others: Callable[[Any, int], Any],
+) -> Any:
     """The ONNX model of an estimator of these kinds; None for others, and variants without one."""
-    make = kinds.get(type(estimator).__name__)
+    name = type(estimator).__name__
+    if name in _REFUSED:
+        raise ModelError(f"{name}: expected {_REFUSED[name]}")
+    make = kinds.get(name)
     if make is None or not type(estimator).__module__.startswith("sklearn."):
         return None
     _check_fitted(estimator)
-    nodes = Nodes(width)
+    nodes = Nodes(width, lambda part, count: converted(part, count, others))
     outputs = make(estimator, nodes)
     return (
         None

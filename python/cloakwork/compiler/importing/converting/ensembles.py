@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.compiler.importing.converting.joined import bag
 from cloakwork.compiler.importing.converting.nodes import Nodes, Rows
 
 Floats = NDArray[np.float64]
@@ -67,7 +68,7 @@ def boosted(own: Any, n: Nodes) -> Outputs | None:
 def bagged(own: Any, n: Nodes) -> Outputs | None:
     """The mean of trees, each of some features."""
     if any(not hasattr(estimator, "tree_") for estimator in own.estimators_):
-        return None
+        return bag(own, n)
     targets = 0
     rows, count = Rows(), len(own.estimators_)
     classes = getattr(own, "classes_", None)

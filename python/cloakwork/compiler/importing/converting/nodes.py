@@ -19,13 +19,15 @@ __all__ = ["Nodes", "Rows"]
 class Nodes:
     """A graph under construction; each method returns the name of the value that it adds.
 
-    x       the name of the input [batch, width]
+    x         the name of the input [batch, width]
+    convert   an estimator of so many features as a model
     """
 
-    def __init__(self, width: int) -> None:
-        self.x, self.width = "X", width
+    def __init__(self, width: int, convert: Callable[[Any, int], Any]) -> None:
+        self.x, self.width, self.convert = "X", width, convert
         self.nodes: list[Any] = []
         self.tensors: list[Any] = []
+        self.parts = 0
 
     def constant(self, values: ArrayLike) -> str:
         """A tensor of float64."""
@@ -41,11 +43,31 @@ class Nodes:
         self.nodes.append(make(kind, list(inputs), [name], name, domain=domain, **attributes))
         return name
 
-    def own(self, kind: str, x: str, **tables: ArrayLike) -> str:
-        """A step of the client before encryption, with tables of float64."""
+    def own(self, kind: str, *inputs: str, **tables: ArrayLike) -> str:
+        """A step of the client for which ONNX has none, with tables of float64."""
         tensor = onnx_module().numpy_helper.from_array
         made = {name: tensor(np.asarray(own, np.float64), name) for name, own in tables.items()}
-        return self.op(kind, x, domain=OWN_DOMAIN, **made)
+        return self.op(kind, *inputs, domain=OWN_DOMAIN, **made)
+
+    def part(self, estimator: Any, features: ArrayLike | None = None) -> list[str]:
+        """The results of an estimator, of all features or of those at these places."""
+        places = np.arange(self.width) if features is None else np.asarray(features, np.int64)
+        x = self.x
+        if not np.array_equal(places, np.arange(self.width)):
+            name = f"c{len(self.tensors)}"
+            self.tensors.append(onnx_module().numpy_helper.from_array(places, name))
+            x = self.op("Gather", self.x, name, axis=1)
+        model = self.convert(estimator, places.size)
+        own = onnx_module().compose.add_prefix(model, f"part {self.parts} ", rename_inputs=False)
+        self.parts += 1
+        (read,) = own.graph.input
+        for node in own.graph.node:
+            names = [x if name == read.name else name for name in node.input]
+            node.ClearField("input")
+            node.input.extend(names)
+        self.nodes += own.graph.node
+        self.tensors += own.graph.initializer
+        return [output.name for output in own.graph.output]
 
     def affine(self, x: str, matrix: ArrayLike, bias: ArrayLike = 0.0) -> str:
         """X matrix + bias, for a matrix [n, m]."""

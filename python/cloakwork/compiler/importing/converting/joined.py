@@ -1,0 +1,115 @@
+"""Estimators made of others of any kind: the server computes each, the client joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from cloakwork.compiler.importing.converting.nodes import Nodes
+
+Outputs = dict[str, str]
+
+__all__ = ["JOINED", "bag"]
+
+
+def _mean(n: Nodes, shares: list[str], classes: Any, weights: Any = None) -> Outputs:
+    """The weighted mean of the probabilities of several."""
+    each = np.ones(len(shares)) if weights is None else np.asarray(weights, dtype=np.float64)
+    found = n.own("Average", *shares, weights=each / each.sum())
+    return {"label": n.label(found, classes), "probabilities": found}
+
+
+def _shares(n: Nodes, parts: Iterable[tuple[Any, Any]], classes: Any) -> list[str] | None:
+    """The probabilities of each (estimator, features); None where one has none of all classes."""
+    found = []
+    for estimator, features in parts:
+        known = getattr(estimator, "classes_", ())
+        if not hasattr(estimator, "predict_proba") or len(known) != len(classes):
+            return None
+        results = n.part(estimator, features)
+        if len(results) != 2:
+            return None
+        found.append(results[1])
+    return found
+
+
+def bag(own: Any, n: Nodes) -> Outputs | None:
+    """Each of some features."""
+    parts = list(zip(own.estimators_, own.estimators_features_, strict=True))
+    if not hasattr(own, "classes_"):
+        values = [n.part(estimator, features) for estimator, features in parts]
+        weights = np.full(len(parts), 1.0 / len(parts))
+        return {"variable": n.own("Average", *(one for (one,) in values), weights=weights)}
+    shares = _shares(n, parts, own.classes_)
+    return None if shares is None else _mean(n, shares, own.classes_)
+
+
+def vote(own: Any, n: Nodes) -> Outputs | None:
+    """The mean of probabilities; labels alone are counted nowhere."""
+    if own.voting != "soft":
+        return None
+    shares = _shares(n, ((one, None) for one in own.estimators_), own.classes_)
+    weights = own._weights_not_none
+    return None if shares is None else _mean(n, shares, own.classes_, weights)
+
+
+def one_against_one(own: Any, n: Nodes) -> Outputs | None:
+    """Linear scores of each pair of classes: the client counts who wins."""
+    parts, classes = own.estimators_, own.classes_
+    linear = all(np.shape(getattr(part, "coef_", ())) == (1, n.width) for part in parts)
+    if not linear or own.pairwise_indices_ is not None:
+        return None
+    # A pair's score is that of its second class.
+    weights = -np.concatenate([part.coef_ for part in parts])
+    bias = [-float(np.ravel(part.intercept_)[0]) for part in parts]
+    if len(classes) == 2:
+        score = n.affine(n.x, -weights.T, -np.array(bias))
+        return {"label": n.label(n.affine(score, [[-1.0, 1.0]]), classes)}
+    scores = n.own("OneVsRest", n.affine(n.x, weights.T, bias), classes=[len(classes)])
+    return {"label": n.label(scores, classes), "scores": scores}
+
+
+def several(own: Any, n: Nodes) -> Outputs | None:
+    """A classifier for each target."""
+    found = {}
+    for number, estimator in enumerate(own.estimators_):
+        results = n.part(estimator)
+        if len(results) != 2:
+            return None
+        found[f"label {number}"], found[f"probabilities {number}"] = results
+    return found
+
+
+def of_target(own: Any, n: Nodes) -> Outputs | None:
+    """A regressor of a function of the target, whose inverse the client computes."""
+    results = n.part(own.regressor_)
+    made = own.transformer_
+    inverse = getattr(made, "inverse_func", None)
+    if len(results) != 1:
+        return None
+    (value,) = results
+    if type(made).__name__ == "StandardScaler":
+        value = n.op("Mul", value, n.constant(1.0 if made.scale_ is None else made.scale_))
+        return {
+            "variable": n.op("Add", value, n.constant(0.0 if made.mean_ is None else made.mean_))
+        }
+    known: dict[Any, Callable[[str], str]] = {
+        None: lambda x: x,
+        np.exp: lambda x: n.op("Exp", x),
+        np.expm1: lambda x: n.op("Sub", n.op("Exp", x), n.constant([1.0])),
+        np.square: lambda x: n.op("Mul", x, x),
+        np.tanh: lambda x: n.op("Tanh", x),
+    }
+    if type(made).__name__ != "FunctionTransformer" or inverse not in known:
+        return None
+    return {"variable": known[inverse](value)}
+
+
+JOINED: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
+    "MultiOutputClassifier": several,
+    "OneVsOneClassifier": one_against_one,
+    "TransformedTargetRegressor": of_target,
+    "VotingClassifier": vote,
+}
