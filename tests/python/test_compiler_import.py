@@ -115,7 +115,15 @@ CASES: list[tuple[onnx.NodeProto, tuple[int, ...], list[Any]]] = [
     (node("Resize", "x - - c", mode="nearest"), (2, 2, 3), [np.array([1, 2, 4, 6])]),
     (node("Trilu", "x c"), (3, 3), [np.array(1)]),
     *((node(kind, "x"), (4,), []) for kind in ("Relu", "Abs", "Erf", "Exp", "Sign", "Softplus",
-                                                  "Softsign", "Sigmoid", "Tanh", "Identity")),
+                                                  "Softsign", "Sigmoid", "Tanh", "Identity",
+                                                  "Asinh", "Atan", "Cosh", "Sinh", "Selu",
+                                                  "Celu")),
+    (node("Celu", "x", alpha=0.7), (4,), []),
+    (node("Selu", "x", alpha=1.5, gamma=0.5), (4,), []),
+    (node("ThresholdedRelu", "x", alpha=0.3), (4,), []),
+    (node("ReduceL1", "x c"), (3, 5), [np.array([2])]),
+    (node("ReduceLogSumExp", "x c", keepdims=0), (3, 5), [np.array([1, 2])]),
+    (node("LpNormalization", "x"), (3, 4), []),
 ]  # fmt: skip
 INDICES = {"starts", "ends"}
 
@@ -135,6 +143,37 @@ def test_a_node_gives_what_the_reference_gives(case: Any) -> None:
     assert list(found) == list(made.output)
     for own, wanted in zip(found.values(), expected(model, x), strict=True):
         np.testing.assert_allclose(own, wanted, rtol=1e-7, atol=1e-7)
+
+
+@pytest.mark.parametrize("axis", [1, -1])
+def test_rms_normalization_is_that_of_its_opset(axis: int) -> None:
+    made = node("RMSNormalization", "x c", axis=axis, epsilon=0.01)
+    shape = (3, 4) if axis == 1 else (4,)
+    model = model_of([made], (3, 4), {"c": DRAW.normal(size=shape)}, opset=23)
+    x = np.random.default_rng(1).normal(size=(3, 3, 4))
+    found = from_model(model).predict(x)["y"]
+    np.testing.assert_allclose(found, expected(model, x)[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_norms_are_those_of_absolute_values(p: int) -> None:
+    """For p = 1 the reference takes none."""
+    model = model_of([node("LpNormalization", "x", axis=1, p=p)], (3, 2), {})
+    x = np.random.default_rng(1).normal(size=(20, 3, 2))
+    found = from_model(model, x).predict(x)["y"]
+    np.testing.assert_allclose(found, x / np.linalg.norm(x, p, axis=1, keepdims=True), atol=1e-9)
+    with pytest.raises(ModelError, match="a p of 1 or 2"):
+        from_model(model_of([node("LpNormalization", "x", axis=1, p=3)], (3, 2), {}))
+
+
+@pytest.mark.parametrize("kind", ["And", "Or", "Xor"])
+def test_comparisons_are_joined(kind: str) -> None:
+    nodes = [node("Greater", "x c", "a"), node("Less", "x d", "b"), node(kind, "a b", "e"),
+             node("Cast", "e", "y", to=1)]  # fmt: skip
+    model = model_of(nodes, (6,), {"c": np.array(0.2), "d": np.array(0.5)})
+    x = np.random.default_rng(1).normal(size=(20, 6))
+    found = from_model(model).predict(x)["y"]
+    np.testing.assert_array_equal(found, expected(model, x)[0])
 
 
 @pytest.mark.parametrize("groups", [1, 2, 4])

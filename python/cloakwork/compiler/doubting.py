@@ -30,8 +30,9 @@ Floats = NDArray[np.float64]
 
 # The largest slopes of functions, whatever their arguments are.
 _SLOPES = {
-    "abs": 1.0, "cos": 1.0, "erf": 1.13, "gelu": 1.13, "gelu_tanh": 1.13, "mish": 1.09, "relu": 1.0,
-    "sigmoid": 0.25, "silu": 1.1, "sin": 1.0, "softplus": 1.0, "softsign": 1.0, "tanh": 1.0,
+    "abs": 1.0, "asinh": 1.0, "atan": 1.0, "cos": 1.0, "erf": 1.13, "gelu": 1.13,
+    "gelu_tanh": 1.13, "mish": 1.09, "relu": 1.0, "sigmoid": 0.25, "silu": 1.1, "sin": 1.0,
+    "softplus": 1.0, "softsign": 1.0, "tanh": 1.0,
 }  # fmt: skip
 # Points at which the slopes of others are measured, what is between them, and the step.
 _POINTS, _BETWEEN, _STEP = 1025, 1.05, 1e-6

@@ -61,13 +61,25 @@ def _elu(x: Floats, alpha: float) -> Floats:
     return np.where(x < 0, alpha * np.expm1(np.minimum(x, 0.0)), x)
 
 
+def _celu(x: Floats, alpha: float) -> Floats:
+    return np.maximum(x, 0.0) + alpha * np.expm1(np.minimum(x, 0.0) / alpha)
+
+
+def _selu(x: Floats, alpha: float, gamma: float) -> Floats:
+    return gamma * _elu(x, alpha)
+
+
 def _step(x: Floats) -> Floats:
     return np.asarray(x >= 0, dtype=np.float64)
 
 
 FUNCTIONS: dict[str, FunctionKind] = {
     "abs": FunctionKind(np.abs),
+    "asinh": FunctionKind(np.arcsinh),
+    "atan": FunctionKind(np.arctan),
+    "celu": FunctionKind(_celu, {"alpha": 1.0}),
     "cos": FunctionKind(np.cos),
+    "cosh": FunctionKind(np.cosh),
     "elu": FunctionKind(_elu, {"alpha": 1.0}),
     "erf": FunctionKind(_erf),
     "exp": FunctionKind(np.exp),
@@ -79,10 +91,15 @@ FUNCTIONS: dict[str, FunctionKind] = {
     "reciprocal": FunctionKind(lambda x: np.asarray(1 / x)),
     "relu": FunctionKind(lambda x: np.maximum(x, 0.0)),
     "rsqrt": FunctionKind(lambda x: np.asarray(1 / np.sqrt(x)), domain=(0.0, inf)),
+    # The parameters are ONNX's, of Klambauer and others, "Self-Normalizing Neural Networks", 2017.
+    "selu": FunctionKind(
+        _selu, {"alpha": 1.67326319217681884765625, "gamma": 1.05070102214813232421875}
+    ),
     "sigmoid": FunctionKind(_sigmoid),
     "sign": FunctionKind(np.sign),
     "silu": FunctionKind(lambda x: x * _sigmoid(x)),
     "sin": FunctionKind(np.sin),
+    "sinh": FunctionKind(np.sinh),
     "softplus": FunctionKind(_softplus),
     "softsign": FunctionKind(lambda x: np.asarray(x / (1 + np.abs(x)))),
     "sqrt": FunctionKind(np.sqrt, domain=(0.0, inf)),

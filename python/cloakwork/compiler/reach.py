@@ -21,8 +21,8 @@ Range = tuple[Floats, Floats]
 
 # Functions that never fall.
 _RISING = {
-    "erf", "exp", "leaky_relu", "log", "relu", "sigmoid", "sign", "softplus", "softsign", "sqrt",
-    "step", "tanh",
+    "asinh", "atan", "erf", "exp", "leaky_relu", "log", "relu", "sigmoid", "sign", "sinh",
+    "softplus", "softsign", "sqrt", "step", "tanh",
 }  # fmt: skip
 _SIZES, _WAVES = {"abs"}, {"cos", "sin"}
 # Functions that fall where arguments are above 0.

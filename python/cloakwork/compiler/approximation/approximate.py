@@ -132,18 +132,27 @@ class _Approximating:
         self.precision = Precision(tolerances, max(options.exceptions, next_to_jumps))
 
     def result(self) -> Approximation:
-        """The first choice that is precise enough."""
-        least, worst = (inf, inf), ""
+        """The first choice that is precise enough.
+
+        Where doubts tell of inputs next to jumps, labels of as few of them may change, if no choice
+        keeps them all.
+        """
+        least, worst, tolerable = (inf, inf), "", None
         for choice in self._choices():
             made = emitted(self.graph, choice)
             found = self._outputs(made)
             if self._is_precise(found):
                 return self._approximation(choice, made, found)
+            if self.graph.doubts and self._is_precise(found, self.precision.exceptions):
+                # The last is the most exact.
+                tolerable = choice, made, found
             failing = float(self._failing(found).mean())
             if (failing, self._share(found)) < least:
                 least = failing, self._share(found)
                 worst = f"{100 * least[1]:.3g} % of the largest output and changes "
                 worst += f"{sum(self._changed(found).values())} labels"
+        if tolerable is not None:
+            return self._approximation(*tolerable)
         raise ModelError(
             f"{self.graph.name}: no approximation of its functions is precise enough on the "
             f"sample: the best deviates by up to {worst}, for {100 * least[0]:.3g} % of the inputs "
@@ -213,13 +222,15 @@ class _Approximating:
             for reader in readers.get(node.output, [])
         }
 
-    def _is_precise(self, found: Mapping[str, Floats]) -> bool:
+    def _is_precise(self, found: Mapping[str, Floats], labels: float | None = None) -> bool:
+        """Whether few inputs deviate; and whether of so few labels change, by default as asked."""
         deviating = self.precision.deviations(found, self.exact) > 1
         if deviating.mean() > self.precision.exceptions:
             return False
         changed = [each.mean() for each in self._labels(found).values()]
         is_stated = self.options.precision is not None
-        return is_stated or max(changed, default=0.0) <= self.options.exceptions
+        most = self.options.exceptions if labels is None else labels
+        return is_stated or max(changed, default=0.0) <= most
 
     def _failing(self, found: Mapping[str, Floats]) -> NDArray[np.bool_]:
         """The inputs of the sample that deviate too much, or change labels, [rows]."""

@@ -13,9 +13,10 @@ from cloakwork.compiler.building import diagonal, identity
 from cloakwork.compiler.importing.values import Call, Handler, Known, Secret, handles
 
 _SIMPLE = {
-    "Abs": "abs", "Cos": "cos", "Erf": "erf", "Exp": "exp", "Log": "log", "Mish": "mish",
-    "Reciprocal": "reciprocal", "Relu": "relu", "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin",
-    "Softplus": "softplus", "Softsign": "softsign", "Sqrt": "sqrt", "Tanh": "tanh",
+    "Abs": "abs", "Asinh": "asinh", "Atan": "atan", "Cos": "cos", "Cosh": "cosh", "Erf": "erf",
+    "Exp": "exp", "Log": "log", "Mish": "mish", "Reciprocal": "reciprocal", "Relu": "relu",
+    "Sigmoid": "sigmoid", "Sign": "sign", "Sin": "sin", "Sinh": "sinh", "Softplus": "softplus",
+    "Softsign": "softsign", "Sqrt": "sqrt", "Tanh": "tanh",
 }  # fmt: skip
 
 
@@ -67,6 +68,25 @@ def leaky_relu(call: Call) -> Secret:
 def elu(call: Call) -> Secret:
     """Alpha (e^x - 1) below 0."""
     return applied(call, call.encrypted(0), "elu", alpha=call.attribute("alpha", 1.0))
+
+
+@handles("Celu")
+def celu(call: Call) -> Secret:
+    """Alpha (e^(x / alpha) - 1) below 0."""
+    alpha = float(call.attribute("alpha", 1.0))
+    if alpha == 0.0 or not np.isfinite(alpha):
+        raise call.wrong("an alpha other than 0", alpha)
+    return applied(call, call.encrypted(0), "celu", alpha=alpha)
+
+
+@handles("Selu")
+def selu(call: Call) -> Secret:
+    """Gamma times an Elu."""
+    given = {name: float(call.attributes[name]) for name in ("alpha", "gamma")
+             if name in call.attributes}  # fmt: skip
+    if not np.isfinite(list(given.values())).all():
+        raise call.wrong("finite parameters", given)
+    return applied(call, call.encrypted(0), "selu", **given)
 
 
 @handles("PRelu")

@@ -160,6 +160,24 @@ def both(call: Call) -> Secret:
     return multiplied(call, a, b)
 
 
+@handles("Or", "Xor")
+def either(call: Call) -> Secret:
+    """Of two comparisons: a + b - a b, or a + b - 2 a b."""
+    a, b = call.secret(0), call.secret(1)
+    if a.shape != b.shape:
+        raise call.wrong("operands of one shape", (a.shape, b.shape))
+    twice = 1.0 if call.kind == "Or" else 2.0
+    return combined(call, [a, b, multiplied(call, a, b)], [1.0, 1.0, -twice])
+
+
+@handles("ThresholdedRelu")
+def thresholded(call: Call) -> Secret:
+    """X above alpha, else 0."""
+    x, alpha = call.secret(0), float(call.attribute("alpha", 1.0))
+    below = applied(call, scaled(call, x, -1.0, alpha), "step")
+    return multiplied(call, x, scaled(call, below, -1.0, 1.0))
+
+
 @handles("Where")
 def where(call: Call) -> Secret:
     """Of a comparison c: b + c (a - b), with a and b encrypted or constant."""
@@ -209,6 +227,28 @@ def layer_normalization(call: Call) -> Secret:
                   spread(call, call.weights(2), x) if call.has(2) else 0.0)  # fmt: skip
 
 
+@handles("RMSNormalization")
+def rms_normalization(call: Call) -> Secret:
+    """X / sqrt(mean of x^2 + epsilon), times a scale."""
+    x = call.secret(0)
+    first = call.axis(int(call.attribute("axis", -1)), x)
+    return scaled(call, _over_root(call, x, first, 1e-5), spread(call, call.weights(1), x))
+
+
+@handles("LpNormalization")
+def lp_normalization(call: Call) -> Secret:
+    """X over the sum of |x|, or over the root of the sum of squares, of an axis."""
+    x = call.secret(0)
+    axis, norm = call.axis(int(call.attribute("axis", -1)), x), int(call.attribute("p", 2))
+    if norm not in (1, 2):
+        raise call.wrong("a p of 1 or 2", norm)
+    sizes = applied(call, x, "abs") if norm == 1 else multiplied(call, x, x)
+    total = summed(call, sizes, (axis,), keep=True)
+    inverse = applied(call, total, "reciprocal" if norm == 1 else "rsqrt")
+    every = call.selected(inverse, np.broadcast_to(call.indices(inverse), x.shape))
+    return multiplied(call, x, every)
+
+
 @handles("GroupNormalization", "InstanceNormalization")
 def group_normalization(call: Call) -> Secret:
     """As LayerNormalization over groups of channels, or over each: [batch, channels, ...].
@@ -238,13 +278,17 @@ def group_normalization(call: Call) -> Secret:
 
 def _standardised(call: Call, x: Secret, first: int) -> Secret:
     """(x - mean) / sqrt(variance + epsilon), over the axes from one on."""
-    axes = tuple(range(first, len(x.shape)))
-    centred = _centred(call, x, axes)
-    count = int(np.prod(x.shape[first:]))
-    variance = summed(call, multiplied(call, centred, centred), axes, True, 1.0 / count)
-    inverse = applied(call, scaled(call, variance, 1.0, call.attribute("epsilon", 1e-5)), "rsqrt")
+    return _over_root(call, _centred(call, x, tuple(range(first, len(x.shape)))), first, 1e-5)
+
+
+def _over_root(call: Call, x: Secret, first: int, epsilon: float) -> Secret:
+    """X / sqrt(mean of x^2 + epsilon), over the axes from one on."""
+    axes, count = tuple(range(first, len(x.shape))), int(np.prod(x.shape[first:]))
+    square = summed(call, multiplied(call, x, x), axes, True, 1.0 / count)
+    more = float(call.attribute("epsilon", epsilon))
+    inverse = applied(call, scaled(call, square, 1.0, more), "rsqrt")
     every = call.selected(inverse, np.broadcast_to(call.indices(inverse), x.shape))
-    return multiplied(call, centred, every)
+    return multiplied(call, x, every)
 
 
 def _centred(call: Call, x: Secret, axes: Sequence[int]) -> Secret:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
@@ -64,6 +65,13 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
                     target_opset=OPSETS,
                 )
         except Exception as error:  # skl2onnx has its own classes for what it cannot convert
+            if type(error).__name__ == "MissingShapeCalculator":
+                kind = re.search(r"(\w+)'>", str(error))
+                raise ModelError(
+                    f"{name}: expected estimators with a conversion to ONNX, found "
+                    f"{kind.group(1) if kind else 'one'} without: docs/coverage.md lists those "
+                    "that compile; or give an ONNX file"
+                ) from error
             said = str(error)
             said = said if len(said) < _MOST_SAID else f"{said[:_MOST_SAID]}..."
             raise ModelError(f"{name}: skl2onnx cannot convert it: {said}") from error

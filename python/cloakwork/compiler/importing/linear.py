@@ -147,7 +147,15 @@ def _encrypted_matmul(call: Call, a: Secret, b: Secret) -> Secret:
     return summed(call, products, (len(shape) - 1,), keep=False)
 
 
-@handles("ReduceSum", "ReduceMean", "ReduceSumSquare", "ReduceL2")
+# What is done before and after the sum.
+_REDUCTIONS = {
+    "ReduceL1": ("abs", ""), "ReduceL2": ("times itself", "sqrt"), "ReduceLogSum": ("", "log"),
+    "ReduceLogSumExp": ("exp", "log"), "ReduceMean": ("", ""), "ReduceSum": ("", ""),
+    "ReduceSumSquare": ("times itself", ""),
+}  # fmt: skip
+
+
+@handles(*_REDUCTIONS)
 def reduce(call: Call) -> Secret:
     """Over axes after the batch."""
     x = call.encrypted(0)
@@ -157,12 +165,11 @@ def reduce(call: Call) -> Secret:
     axes = tuple(call.axis(int(axis), x) for axis in np.atleast_1d(given))
     keep = bool(call.attribute("keepdims", 1))
     count = int(np.prod([x.shape[axis] for axis in axes]))
-    if call.kind in ("ReduceSumSquare", "ReduceL2"):
-        x = multiplied(call, x, x)
+    before, after = _REDUCTIONS[call.kind]
+    if before:
+        x = multiplied(call, x, x) if before == "times itself" else applied(call, x, before)
     found = summed(call, x, axes, keep, 1.0 / count if call.kind == "ReduceMean" else 1.0)
-    if call.kind == "ReduceL2":
-        return applied(call, found, "sqrt")
-    return found
+    return applied(call, found, after) if after else found
 
 
 def summed(call: Call, x: Secret, axes: Sequence[int], keep: bool, weight: float = 1.0) -> Secret:

@@ -76,7 +76,8 @@ def _mended_ops(model: Any) -> list[Any]:
     """What the reference computes unlike the standard: of onnx 1.19 to 1.23 at least.
 
     Before opset 14 it normalises by the batch's own statistics; before 13 its softmax takes one
-    axis instead of all from it on; its GlobalMaxPool takes two axes of any tensor.
+    axis instead of all from it on; its GlobalMaxPool takes two axes of any tensor; its
+    LpNormalization takes no absolute values.
     """
     base: Any = onnx_module().reference.op_run.OpRun
     version = versions_of(model).get("", 0)
@@ -95,13 +96,17 @@ def _mended_ops(model: Any) -> list[Any]:
         def _run(self, x: Any, axis: int | None = None) -> Any:
             return (np.log(_older_softmax(self.onnx_node, x)),)
 
+    class LpNormalization(base):  # type: ignore[misc]
+        def _run(self, x: Any, axis: int = -1, p: int = 2) -> Any:
+            return (x / (np.abs(x) ** p).sum(axis=axis, keepdims=True) ** (1 / p),)
+
     class Softmax(base):  # type: ignore[misc]
         def _run(self, x: Any, axis: int | None = None) -> Any:
             return (_older_softmax(self.onnx_node, x),)
 
     normalization = [BatchNormalization] if version < _FIXED_NORMALIZATION else []
     softmax = [LogSoftmax, Softmax] if version < _FIXED_SOFTMAX else []
-    return [GlobalMaxPool, *normalization, *softmax]
+    return [GlobalMaxPool, LpNormalization, *normalization, *softmax]
 
 
 def _older_softmax(node: Any, x: Any) -> Any:

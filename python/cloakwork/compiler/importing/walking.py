@@ -51,7 +51,7 @@ from cloakwork.compiler.importing.values import (
     Value,
     to_front,
 )
-from cloakwork.compiler.nodes import Affine, Source
+from cloakwork.compiler.nodes import Affine, Input, Source
 from cloakwork.compiler.simplifying import simplified
 from cloakwork.errors import ModelError
 
@@ -239,11 +239,19 @@ class _Walk:
         handler = handlers(domain, call.kind)
         if handler is None:
             came = f"{call.kind} of {domain!r}" if domain else call.kind
-            raise call.wrong("a node that can be compiled", came, _advice(domain, call.kind))
+            raise call.wrong("a node that can be compiled", came, self._advice(domain, call))
         count = len(call.builder.nodes)
         found = handler(call)
         _check_finite(call, count)
         return found
+
+    def _advice(self, domain: str, call: Call) -> str:
+        """The smallest change that helps."""
+        given = {node.output for node in self.state.builder.nodes if isinstance(node, Input)}
+        plain = [one for one in call.inputs if isinstance(one, Secret) and one.name in given]
+        if call.kind in HEAD_OPS and plain:
+            return "put a model behind it: alone, it is for the client to compute, in plain"
+        return _advice(domain, call.kind)
 
     def _unwrapped(self, early: Early, before: bool) -> Secret:
         """A value of the head, for the head, or encrypted."""

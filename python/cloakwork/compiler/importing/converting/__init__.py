@@ -25,11 +25,16 @@ _NEIGHBOURS = (
     "an estimator whose results do not hand out its training data, found one that compares inputs "
     "with each row of it: take NearestCentroid, a kernel machine or a forest"
 )
-# Estimators that no conversion can make safe.
-_REFUSED = dict.fromkeys(
-    ("KNeighborsClassifier", "KNeighborsRegressor", "LocalOutlierFactor",
-     "RadiusNeighborsClassifier", "RadiusNeighborsRegressor"), _NEIGHBOURS,
-)  # fmt: skip
+_CONSTANT = "an estimator that reads its inputs, found one with the same result for all"
+# Estimators that no conversion can make safe, or need none.
+_REFUSED = {
+    **dict.fromkeys(
+        ("KNNImputer", "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer",
+         "LocalOutlierFactor", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor",
+         "RadiusNeighborsTransformer"), _NEIGHBOURS,
+    ),
+    **dict.fromkeys(("DummyClassifier", "DummyRegressor"), _CONSTANT),
+}  # fmt: skip
 _Conversion = Callable[[Any, Nodes], dict[str, str] | None]
 _OWN: dict[str, _Conversion] = {**DENSITIES, **ENSEMBLES, **FEATURES, **JOINED}
 

@@ -67,6 +67,19 @@ def bernoulli_bayes(own: Any, n: Nodes) -> Outputs:
     return _classified(n, scores, own.classes_)
 
 
+def categories_bayes(own: Any, n: Nodes) -> Outputs:
+    """Categories 0, 1, ... of each feature, as one-hot vectors that the client makes."""
+    count = int(max(own.n_categories_))
+    whole = n.op("Cast", n.x, to=7)
+    hot = n.op("OneHotEncoder", whole, domain="ai.onnx.ml", cats_int64s=list(range(count)), zeros=0)
+    weights = np.zeros((n.width, count, len(own.classes_)))
+    for place, logs in zip(weights, own.feature_log_prob_, strict=True):
+        place[: logs.shape[1]] = logs.T
+    flat = n.op("Flatten", hot, axis=1)
+    scores = n.affine(flat, weights.reshape(n.width * count, -1), own.class_log_prior_)
+    return _classified(n, scores, own.classes_)
+
+
 def discriminant(own: Any, n: Nodes) -> Outputs | None:
     """Gaussians with covariances of their own (quadratic discriminant analysis)."""
     if not hasattr(own, "rotations_"):
@@ -91,14 +104,66 @@ def mixture(own: Any, n: Nodes) -> Outputs:
     elif own.covariance_type == "spherical":
         factors = factors[:, np.newaxis, np.newaxis] * np.eye(width)
     maps = [(factor, mean @ factor) for factor, mean in zip(factors, own.means_, strict=True)]
-    logs = np.array([np.log(np.diag(matrix)).sum() for matrix, _ in maps])
-    offsets = np.log(own.weights_) + logs - 0.5 * width * np.log(2 * np.pi)
+    # At a mean the square is 0, and the density is what the model itself says.
+    at_means = np.diag(own._estimate_log_prob(own.means_))
+    offsets = at_means + own._estimate_log_weights()
     return _classified(n, _quadratics(n, maps, offsets), np.arange(count))
 
 
 def clusters(own: Any, n: Nodes) -> Outputs:
     """The nearest centre: |x|^2, which all distances have in common, is left out."""
     return {"label": _nearest(n, own.cluster_centers_, np.arange(len(own.cluster_centers_)))}
+
+
+def shifts(own: Any, n: Nodes) -> Outputs:
+    """The nearest centre."""
+    return {"label": _nearest(n, own.cluster_centers_, np.arange(len(own.cluster_centers_)))}
+
+
+def subclusters(own: Any, n: Nodes) -> Outputs:
+    """The cluster of the nearest subcluster."""
+    return {"label": _nearest(n, own.subcluster_centers_, own.subcluster_labels_)}
+
+
+def codes(own: Any, n: Nodes) -> Outputs | None:
+    """Linear scores, and the class whose code is nearest to them."""
+    maps = [_binary_map(part, n.width) for part in own.estimators_]
+    known = [one for one in maps if one is not None]
+    if len(known) < len(maps):
+        return None
+    weights = np.stack([weight for weight, _ in known], axis=1)
+    bias = np.array([offset for _, offset in known])
+    book = np.asarray(own.code_book_, dtype=np.float64)
+    offset = np.square(book).sum(axis=1) - 2.0 * bias @ book.T
+    return {
+        "label": n.label(n.affine(n.x, -2.0 * weights @ book.T, offset), own.classes_, "ArgMin")
+    }
+
+
+def least_squares(own: Any, n: Nodes) -> Outputs:
+    """A linear map of features around their means."""
+    matrix = own.coef_.T
+    return {"variable": n.affine(n.x, matrix, own.intercept_ - own._x_mean @ matrix)}
+
+
+def _binary_map(part: Any, width: int) -> tuple[Floats, float] | None:
+    """The weights and the offset of a linear score, or of a class that is always one."""
+    if type(part).__name__ == "_ConstantPredictor":
+        return np.zeros(width), float(part.y_[0])
+    if not hasattr(part, "decision_function") or np.shape(getattr(part, "coef_", ())) != (1, width):
+        return None
+    return np.asarray(part.coef_[0]), float(np.ravel(part.intercept_)[0])
+
+
+def kernel_ridge(own: Any, n: Nodes) -> Outputs | None:
+    """Sums of kernels with the training data, linear or Gaussian."""
+    weights = np.reshape(own.dual_coef_, (len(own.X_fit_), -1))
+    if own.kernel == "linear":
+        return {"variable": n.affine(n.x, own.X_fit_.T @ weights)}
+    if own.kernel != "rbf":
+        return None
+    gamma = 1.0 / n.width if own.gamma is None else float(own.gamma)
+    return {"variable": n.affine(n.gaussians(n.x, own.X_fit_, gamma), weights)}
 
 
 def centroids(own: Any, n: Nodes) -> Outputs | None:
@@ -174,16 +239,24 @@ def _gaussian_kernel(kernel: Any) -> tuple[float, Floats] | None:
 
 
 DENSITIES: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
+    "BayesianGaussianMixture": mixture,
     "BernoulliNB": bernoulli_bayes,
+    "CCA": least_squares,
+    "Birch": subclusters,
+    "CategoricalNB": categories_bayes,
     "ComplementNB": linear_bayes,
     "EllipticEnvelope": envelope,
     "GaussianMixture": mixture,
     "GaussianNB": gaussian_bayes,
     "GaussianProcessRegressor": process,
     "KMeans": clusters,
+    "KernelRidge": kernel_ridge,
+    "MeanShift": shifts,
     "MiniBatchKMeans": clusters,
     "MultinomialNB": linear_bayes,
     "NearestCentroid": centroids,
     "OneVsRestClassifier": one_against_rest,
+    "OutputCodeClassifier": codes,
+    "PLSCanonical": least_squares,
     "QuadraticDiscriminantAnalysis": discriminant,
 }

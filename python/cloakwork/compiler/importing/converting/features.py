@@ -111,13 +111,76 @@ def splines(own: Any, n: Nodes) -> Outputs | None:
     return {"features": n.affine(bases, np.eye(n.width * count)[:, kept])}
 
 
+def components(own: Any, n: Nodes) -> Outputs:
+    """Independent components."""
+    mean = own.mean_ if hasattr(own, "mean_") else np.zeros(n.width)
+    return {"features": n.affine(n.x, own.components_.T, -mean @ own.components_.T)}
+
+
+def factors(own: Any, n: Nodes) -> Outputs:
+    """The means of factors, given what is observed (Bishop, equation 12.66)."""
+    weighted = own.components_ / own.noise_variance_
+    covariance = np.linalg.inv(np.eye(len(own.components_)) + weighted @ own.components_.T)
+    matrix = weighted.T @ covariance
+    return {"features": n.affine(n.x, matrix, -own.mean_ @ matrix)}
+
+
+def sparse_components(own: Any, n: Nodes) -> Outputs:
+    """Coefficients by ridge regression on the components."""
+    axes = own.components_
+    inverse = np.linalg.inv(axes @ axes.T + own.ridge_alpha * np.eye(len(axes)))
+    matrix = axes.T @ inverse
+    return {"features": n.affine(n.x, matrix, -own.mean_ @ matrix)}
+
+
+def waves(own: Any, n: Nodes) -> Outputs:
+    """Cosines of random projections, which stand for a Gaussian kernel."""
+    turned = n.affine(n.x, own.random_weights_, own.random_offset_)
+    factor = np.sqrt(2.0 / own.random_offset_.size)
+    return {"features": n.op("Mul", n.op("Cos", turned), n.constant([factor]))}
+
+
+def hidden(own: Any, n: Nodes) -> Outputs:
+    """The chances of hidden units."""
+    scores = n.affine(n.x, own.components_.T, own.intercept_hidden_)
+    return {"features": n.op("Sigmoid", scores)}
+
+
+def projection(own: Any, n: Nodes) -> Outputs:
+    """A random map with few entries."""
+    axes = own.components_
+    return {"features": n.affine(n.x, (axes.toarray() if hasattr(axes, "toarray") else axes).T)}
+
+
+def singular_vectors(own: Any, n: Nodes) -> Outputs:
+    """Projections on the vectors that features and targets have in common."""
+    matrix = own.x_weights_ / own._x_std[:, np.newaxis]
+    return {"features": n.affine(n.x, matrix, -own._x_mean @ matrix)}
+
+
+def chosen(own: Any, n: Nodes) -> Outputs:
+    """Some of the features."""
+    return {"features": n.affine(n.x, np.eye(n.width)[:, own.get_support()])}
+
+
 FEATURES: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
+    "BernoulliRBM": hidden,
     "Binarizer": above,
+    "FactorAnalysis": factors,
+    "FastICA": components,
     "KBinsDiscretizer": bins,
     "KernelPCA": kernel_components,
+    "MiniBatchSparsePCA": sparse_components,
     "Nystroem": nystroem,
+    "PLSSVD": singular_vectors,
     "PolynomialFeatures": polynomials,
     "PowerTransformer": powers,
     "QuantileTransformer": quantiles,
+    "RBFSampler": waves,
+    "RFE": chosen,
+    "RFECV": chosen,
+    "SequentialFeatureSelector": chosen,
+    "SparsePCA": sparse_components,
+    "SparseRandomProjection": projection,
     "SplineTransformer": splines,
 }

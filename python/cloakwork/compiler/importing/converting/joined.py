@@ -107,9 +107,29 @@ def of_target(own: Any, n: Nodes) -> Outputs | None:
     return {"variable": known[inverse](value)}
 
 
+def within(attribute: str) -> Callable[[Any, Nodes], Outputs]:
+    """What an estimator holds, fitted, computes its results."""
+    return lambda own, n: _results(n.part(getattr(own, attribute)))
+
+
+def selected(own: Any, n: Nodes) -> Outputs:
+    """An estimator of some of the features."""
+    return _results(n.part(own.estimator_, np.flatnonzero(own.get_support())))
+
+
+def _results(names: list[str]) -> Outputs:
+    known = ("label", "probabilities") if len(names) == 2 else ("variable",)
+    return dict(zip(known, names, strict=True))
+
+
 JOINED: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
+    "FrozenEstimator": within("estimator"),
     "MultiOutputClassifier": several,
     "OneVsOneClassifier": one_against_one,
+    "RFE": selected,
+    "RFECV": selected,
+    "RandomizedSearchCV": within("best_estimator_"),
+    "SelfTrainingClassifier": within("estimator_"),
     "TransformedTargetRegressor": of_target,
     "VotingClassifier": vote,
 }
