@@ -463,7 +463,7 @@ def test_values_that_no_norm_can_guard_are_said(monkeypatch: pytest.MonkeyPatch)
     model = fhe.compile(graph, sample, precision=0.1, **SMALL)
     assert model.description.guard is None
     assert model.report.accepted_error is None
-    assert "no norm proves the ranges of softplus.unit" in model.describe()
+    assert "no norm tells of softplus.unit" in model.describe()
     client, server = model.split()
     found = client.decrypt(server.run(client.encrypt(sample[0])))
     expected = next(iter(graph.run(sample[:1]).values()))

@@ -224,4 +224,4 @@ def test_doubts_are_those_of_what_follows_the_trees() -> None:
     assert errors[0] == pytest.approx(errors[1], rel=0.5)
     unknown = fhe.compile(scaled(1.0, compared=True), x, **SMALL)
     assert unknown.report.accepted_error is None
-    assert "what follows" in unknown.describe()
+    assert "before or follows" in unknown.describe()

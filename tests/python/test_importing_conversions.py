@@ -116,6 +116,9 @@ ESTIMATORS: dict[str, tuple[Any, Any]] = {
         linear_model.Ridge(), func=np.log1p, inverse_func=np.expm1), Y**2),
     "scaled target": (compose.TransformedTargetRegressor(
         linear_model.Ridge(), transformer=preprocessing.StandardScaler()), Y),
+    "two targets": (neural_network.MLPRegressor(hidden_layer_sizes=(5,), activation="tanh",
+                                                max_iter=300, random_state=0),
+                    np.stack([Y, X[:, 0]], axis=1)),
     "independent components": (decomposition.FastICA(2, random_state=0), None),
     "factors": (decomposition.FactorAnalysis(2), None),
     "sparse components": (chain(decomposition.SparsePCA(2, random_state=0),

@@ -94,10 +94,10 @@ def test_deep_networks_are_compared_in_little_time() -> None:
     from_model(model, DRAW.normal(size=(500, *shape)))
 
 
-def test_an_integer_division_is_found() -> None:
+def test_an_integer_division_is_refused() -> None:
     model = model_of([node("Div", "x c")], (3,), {"c": np.array(2)})
     model.graph.input[0].type.tensor_type.elem_type = TensorProto.INT64
-    with pytest.raises(ModelError, match="first at Div 'the Div'"):
+    with pytest.raises(ModelError, match="Div 'the Div': expected a quotient of floats"):
         from_model(model, np.arange(30).reshape(10, 3))
 
 
@@ -460,7 +460,8 @@ def test_what_exporters_leave_behind_is_left_out() -> None:
 # ---- random nodes
 
 TABLES = {
-    "Above": ["threshold"], "Bins": ["edges", "counts", "one_hot"],
+    "Above": ["threshold"], "Categories": ["values", "counts", "one_hot", "unknown"],
+    "Scaled": ["less", "by", "times", "plus"], "Bins": ["edges", "counts", "one_hot"],
     "PowerTransform": ["lambdas", "positive"], "Quantiles": ["quantiles", "shares", "normal"],
     "Splines": ["knots", "degree"],
 }  # fmt: skip

@@ -61,18 +61,24 @@ def _drawn(
 
 
 def largest_deviation(
-    exact: Graph, other: Graph, made: Guarded, inputs: Mapping[str, Floats]
+    exact: Graph,
+    other: Graph,
+    made: Guarded,
+    inputs: Mapping[str, Floats],
+    sizes: Mapping[str, Floats],
 ) -> float:
     """How far the outputs of two graphs are apart for some inputs, and likely for others.
 
-    In the units of results.
+    In the units of results.  Doubts say how far they are apart because of jumps; that is bounded,
+    whatever was drawn.
 
-    Doubts say how far they are apart because of jumps; that is bounded, whatever was drawn.
+    sizes   by output: of each element [size]
     """
     first, second = (one.in_units_of_results(one.run(inputs)) for one in (exact, other))
-    doubts = np.clip(made.doubted(inputs), 0.0, None)
-    apart = np.max(
-        [np.abs(x - second[name]).reshape(len(x), -1).max(axis=1) for name, x in first.items()],
-        axis=0,
+    doubts = np.clip(made.doubted(inputs), 0.0, None)[:, np.newaxis]
+    apart = max(
+        float((np.abs(x - second[name]).reshape(len(x), -1) - doubts * sizes[name]).max())
+        for name, x in first.items()
     )
-    return _UNSEEN * max(float((apart - doubts).max()), 0.0) + made.most
+    largest = max(float(own.max()) for own in sizes.values())
+    return _UNSEEN * max(apart, 0.0) + made.most * largest

@@ -16,7 +16,14 @@ from cloakwork.compiler.nodes import Affine, Input, Node
 from cloakwork.compiler.reach import Range, widened
 from cloakwork.errors import ParamError
 
-__all__ = ["box_of", "in_units", "stated_bounds", "units_of", "with_units_of_outputs"]
+__all__ = [
+    "box_of",
+    "in_units",
+    "sizes_of_outputs",
+    "stated_bounds",
+    "units_of",
+    "with_units_of_outputs",
+]
 
 Floats = NDArray[np.float64]
 
@@ -116,6 +123,16 @@ def in_units(graph: Graph, units: Mapping[str, Floats]) -> Graph:
         else:
             nodes.append(node)
     return replace(graph, nodes=tuple(nodes))
+
+
+def sizes_of_outputs(graph: Graph, sample: Mapping[str, Floats]) -> dict[str, Floats]:
+    """By output: the largest value of each element on a sample, [size]; of zeros that of others."""
+    found = {
+        name: np.abs(values).reshape(len(values), -1).max(axis=0)
+        for name, values in graph.run(sample).items()
+    }
+    largest = max(float(own.max()) for own in found.values()) or 1.0
+    return {name: np.where(own > 0, own, largest) for name, own in found.items()}
 
 
 def with_units_of_outputs(

@@ -13,11 +13,16 @@ Values = NDArray[Any]
 __all__ = ["FEATURE_KINDS"]
 
 
+# Elements that a step may make.
+_MOST_ELEMENTS = 1 << 26
+
+
 def _one_hot(x: Values, categories: Sequence[float], unknown: bool = True) -> Values:
     """[..., categories]: 1 at the place of the category; nothing for others, if allowed."""
+    _check_size(x.size * len(categories))
     known = np.asarray(categories, dtype=np.float64)
     found = x[..., np.newaxis] == known
-    _check_known(x, found.any(axis=-1), known, allowed=unknown)
+    _check_known(found.any(axis=-1), known, allowed=unknown)
     return np.asarray(found, dtype=np.float64)
 
 
@@ -27,14 +32,20 @@ def _mapped(
     """The value of each key, and the default of others; without one they are refused."""
     if len(keys) != len(values):
         raise ValueError(f"expected a value for each key, found {len(keys)} and {len(values)}")
+    _check_size(x.size * len(keys))
     known = np.asarray(keys, dtype=np.float64)
     same = x[..., np.newaxis] == known
-    _check_known(x, same.any(axis=-1), known, allowed=default is not None)
+    _check_known(same.any(axis=-1), known, allowed=default is not None)
     given = np.asarray(values, dtype=np.float64)[same.argmax(axis=-1)]
     return np.asarray(np.where(same.any(axis=-1), given, 0.0 if default is None else default))
 
 
-def _check_known(x: Values, found: Values, known: Values, *, allowed: bool) -> None:
+def _check_size(count: int) -> None:
+    if count > _MOST_ELEMENTS:
+        raise ValueError(f"expected at most {_MOST_ELEMENTS} elements, found {count}")
+
+
+def _check_known(found: Values, known: Values, *, allowed: bool) -> None:
     if allowed or found.all():
         return
     listed = ", ".join(f"{one:g}" for one in known[:8])
@@ -91,20 +102,87 @@ def _bins(
     edges    between the bins of each feature, ascending, one feature after the other
     counts   of edges of each feature
     """
-    if len(counts) != x.shape[1] or sum(counts) != len(edges) or min(counts, default=0) < 0:
-        raise ValueError(f"expected edges for {x.shape[1]} features, found {len(counts)}")
-    parts = np.split(np.asarray(edges, dtype=np.float64), np.cumsum(counts)[:-1])
+    parts = _parts(x, edges, counts)
     found = [
         np.where(np.isnan(column), np.nan, np.searchsorted(own, column, side="right"))
         for column, own in zip(x.T, parts, strict=True)
     ]
     if not one_hot:
         return np.stack(found, axis=1)
+    return _spread(found, [np.arange(len(own) + 1) for own in parts])
+
+
+def _spread(columns: Sequence[Values], known: Sequence[Values]) -> Values:
+    """Columns as one-hot vectors beside each other; NaN stays NaN."""
     hot = [
-        column[:, np.newaxis] == np.arange(len(own) + 1)
-        for column, own in zip(found, parts, strict=True)
+        np.where(np.isnan(column)[:, np.newaxis], np.nan, column[:, np.newaxis] == own)
+        for column, own in zip(columns, known, strict=True)
     ]
-    return np.concatenate(hot, axis=1).astype(np.float64)
+    return np.concatenate(hot, axis=1)
+
+
+def _categories(
+    x: Values,
+    values: Sequence[float],
+    counts: Sequence[int],
+    one_hot: bool = False,
+    unknown: bool = False,
+) -> Values:
+    """The place of each element among its feature's categories, [batch, features], or one-hot.
+
+    values    the categories of each feature, ascending, one feature after the other
+    counts    of categories of each feature
+    unknown   whether others are allowed: one-hot they are nothing
+    """
+    parts = _parts(x, values, counts)
+    places = [np.clip(np.searchsorted(own, column), 0, len(own) - 1)
+              for column, own in zip(x.T, parts, strict=True)]  # fmt: skip
+    found = np.stack([own[place] == column for column, own, place in
+                      zip(x.T, parts, places, strict=True)], axis=1)  # fmt: skip
+    column = int((~found).any(axis=0).argmax())
+    _check_known(found, parts[column], allowed=unknown)
+    if one_hot:
+        return _spread(list(x.T), parts)
+    return np.stack(places, axis=1).astype(np.float64)
+
+
+def _parts(x: Values, flat: Sequence[float], counts: Sequence[int]) -> list[Values]:
+    """The numbers of each feature."""
+    if len(counts) != x.shape[1] or sum(counts) != len(flat) or min(counts, default=0) < 0:
+        raise ValueError(f"expected numbers for {x.shape[1]} features, found {len(counts)}")
+    _check_size(len(x) * (len(flat) + len(counts)))
+    return np.split(np.asarray(flat, dtype=np.float64), np.cumsum(counts)[:-1])
+
+
+def _whole(x: Values) -> Values:
+    """Whole numbers, and no others: what an estimator would not take."""
+    right = np.isnan(x) | (x == np.rint(x))
+    if not right.all():
+        place = [int(one) for one in np.argwhere(~right)[0]]
+        raise ValueError(f"expected whole numbers, found another at {place}")
+    return x
+
+
+def _scaled(x: Values, steps: Sequence[tuple[str, Sequence[float]]]) -> Values:
+    """Each feature less, times, by or plus numbers, in their order: as rounded as in the model."""
+    found = x
+    for kind, numbers in steps:
+        own = np.asarray(numbers, dtype=np.float64)
+        found = _ARITHMETIC[kind](found, own.reshape(x.shape[1:]))
+    return np.asarray(found)
+
+
+_ARITHMETIC: dict[str, Callable[[Values, Values], Values]] = {
+    "by": np.divide, "less": np.subtract, "plus": np.add, "times": np.multiply,
+}  # fmt: skip
+
+
+def _choice(x: Values, *others: Values, first: Any = None, second: Any = None) -> Values:
+    """Elements of the first where x is not 0, else of the second: of numbers, or of values."""
+    left = list(others)
+    a, b = (left.pop(0) if own is None else np.asarray(own, dtype=np.float64).reshape(x.shape[1:])
+            for own in (first, second))  # fmt: skip
+    return np.asarray(np.where(np.isnan(x), np.nan, np.where(x != 0, a, b)))
 
 
 # How near to an end of the training data a value is taken for that, and the least normal variate.
@@ -120,6 +198,8 @@ def _quantiles(
     the first and the last.  As a normal variate, it is bounded.
     """
     levels = np.asarray(shares, dtype=np.float64)
+    if len(quantiles) != x.shape[1]:
+        raise ValueError(f"expected quantiles of {x.shape[1]} features, found {len(quantiles)}")
     found = np.empty(x.shape)
     for place, own in enumerate(np.asarray(quantiles, dtype=np.float64)):
         column = x[:, place]
@@ -154,14 +234,16 @@ def _splines(x: Values, knots: Sequence[Sequence[float]], degree: int) -> Values
             rising = (u - t[: -order - 1]) / np.where(first > 0, first, 1.0)
             falling = (t[order + 1 :] - u) / np.where(last > 0, last, 1.0)
             bases = rising * (first > 0) * bases[:, :-1] + falling * (last > 0) * bases[:, 1:]
-        parts.append(bases)
+        parts.append(np.where(np.isnan(u), np.nan, bases))
     return np.concatenate(parts, axis=1)
 
 
 # As `client_tail.CLIENT_KINDS`.
 FEATURE_KINDS: dict[str, Callable[..., Values]] = {
     "bins": _bins,
+    "categories": _categories,
     "ceil": lambda x: np.asarray(np.ceil(x)),
+    "choice": _choice,
     "equal": _equal,
     "floor": lambda x: np.asarray(np.floor(x)),
     "imputed": _imputed,
@@ -172,5 +254,7 @@ FEATURE_KINDS: dict[str, Callable[..., Values]] = {
     "powers": _powers,
     "quantiles": _quantiles,
     "round": lambda x: np.asarray(np.rint(x)),
+    "scaled": _scaled,
     "splines": _splines,
+    "whole": _whole,
 }

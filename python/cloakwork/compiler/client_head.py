@@ -6,7 +6,7 @@ levels.  The steps are data, as those of `client_tail`: whoever encrypts sees th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -21,8 +21,30 @@ from cloakwork.programs.notes import Member
 __all__ = ["ClientHead"]
 
 _MOST_ELEMENTS = 1 << 28
-# Steps that take NaN for what is missing.
-_FOR_MISSING = {"imputed", "is_missing"}
+# Steps that take NaN for what is missing; others make nothing of it but NaN, which is refused.
+_FOR_MISSING = {"choice", "imputed", "is_missing"}
+
+
+def _with_missing(kind: str, inputs: Sequence[NDArray[Any]], found: NDArray[Any]) -> NDArray[Any]:
+    """The result of a step, with NaN where an input has one."""
+    # A map has NaN where it reads one.
+    if kind in _FOR_MISSING or kind == "linear":
+        return found
+    for own in inputs:
+        missing = np.isnan(own) if own.dtype.kind == "f" else np.zeros(1, dtype=np.bool_)
+        if not missing.any() or found.dtype.kind not in "fiub":
+            continue
+        if found.shape == own.shape:
+            where = missing
+        elif found.shape[:-1] == own.shape:
+            where = missing[..., np.newaxis]
+        elif found.dtype.kind == "f":
+            # Sums and selections have NaN where they read one.
+            continue
+        else:
+            where = missing.reshape(len(own), -1).any(axis=1).reshape(-1, *[1] * (found.ndim - 1))
+        found = np.where(where, np.nan, found)
+    return found
 
 
 @dataclass(frozen=True)
@@ -52,15 +74,22 @@ class ClientHead:
         values = self.checked(given)
         # What becomes infinite or NaN is refused with its place when it is encrypted.
         with np.errstate(all="ignore"):
-            found = self.steps.run(values)
-        return {name: np.asarray(own, dtype=np.float64) for name, own in found.items()}
+            found = self.steps.run(values, _with_missing)
+        for name, own in found.items():
+            if own.dtype.kind not in "fiub":
+                raise ModelError(f"input {name!r}: the client's first steps make no numbers")
+        return {name: own.astype(np.float64) for name, own in found.items()}
 
     def checked(self, given: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, NDArray[np.float64]]:
         """What is given, [batch, *shape] by name; errors as of `run`, but for categories."""
         named = given if isinstance(given, Mapping) else {next(iter(self.inputs)): given}
         if set(named) != set(self.inputs):
             raise ModelError(f"inputs: expected {sorted(self.inputs)}, got {sorted(named)}")
-        return {name: self._batch(name, named[name]) for name in self.inputs}
+        found = {name: self._batch(name, named[name]) for name in self.inputs}
+        counts = {name: len(values) for name, values in found.items()}
+        if len(set(counts.values())) > 1:
+            raise ModelError(f"inputs: expected one batch, got batches of {counts}")
+        return found
 
     def _batch(self, name: str, given: ArrayLike) -> NDArray[np.float64]:
         shape = self.inputs[name]

@@ -20,6 +20,16 @@ from cloakwork.errors import ModelError
 
 Values = NDArray[Any]
 
+# What steps raise for values or parameters that do not fit.
+_FAULTS = (
+    ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError,
+)  # fmt: skip
+# What numbers may be cast to.
+_NUMBERS = {
+    "bool", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+    "uint64",
+}  # fmt: skip
+
 __all__ = ["CLIENT_KINDS", "ClientStep", "ClientTail"]
 
 
@@ -75,8 +85,14 @@ class ClientTail:
                 kept.append(step)
         return ClientTail(self.results, tuple(reversed(kept)))
 
-    def run(self, outputs: Mapping[str, Values]) -> dict[str, Values]:
+    def run(
+        self,
+        outputs: Mapping[str, Values],
+        after: Callable[[str, Sequence[Values], Values], Values] = lambda kind, inputs, own: own,
+    ) -> dict[str, Values]:
         """The results, arrays [batch, ...], from decrypted outputs [batch, ...].
+
+        after   of the kind, the arguments and the result of a step: what it is taken for
 
         ModelError where a step does not accept its values or parameters.
         """
@@ -84,10 +100,11 @@ class ClientTail:
         for step in self.steps:
             arguments = [np.asarray(values[name]) for name in step.inputs]
             try:
-                values[step.output] = CLIENT_KINDS[step.kind](*arguments, **step.parameters)
+                found = CLIENT_KINDS[step.kind](*arguments, **step.parameters)
+                values[step.output] = after(step.kind, arguments, np.asarray(found))
             except ModelError:
                 raise
-            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            except _FAULTS as error:
                 raise ModelError(f"client step {step.output!r}, {step.kind}: {error}") from error
         return {name: values[name] for name in self.results}
 
@@ -221,6 +238,8 @@ def _average(*x: Values, weights: Sequence[float]) -> Values:
 
 
 def _cast(x: Values, to: str) -> Values:
+    if to not in _NUMBERS:
+        raise ValueError(f"expected one of {sorted(_NUMBERS)}, found {to!r:.40}")
     return x.astype(to)
 
 
@@ -308,6 +327,8 @@ def _indices(given: Sequence[int]) -> NDArray[np.int64]:
 def _product(a: Values, b: Values | None = None, *, shape: Sequence[int]) -> Values:
     """Element by element; of one value its square."""
     other = a if b is None else b
+    if len(a) != len(other):
+        raise ValueError(f"expected one batch, found {len(a)} and {len(other)}")
     return (a.reshape(len(a), -1) * other.reshape(len(a), -1)).reshape(-1, *shape)
 
 

@@ -18,6 +18,7 @@ from cloakwork.compiler.approximation.report import ApproximationRow
 from cloakwork.compiler.boxes import (
     box_of,
     in_units,
+    sizes_of_outputs,
     stated_bounds,
     units_of,
     with_units_of_outputs,
@@ -90,6 +91,11 @@ def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
         allowed = " or ".join(f'"{one}"' for one in REVEALED)
         raise ParamError("reveal", repr(given["reveal"]), allowed)
     graph, values = _graph(model, sample, given["reveal"])
+    if graph.client_head is not None and given["bounds"] is not None:
+        encrypted = [node.output for node in graph.inputs]
+        if not isinstance(given["bounds"], Mapping):
+            allowed = f"ranges of what the client makes of the inputs, by name: {encrypted}"
+            raise ParamError("bounds", repr(given["bounds"]), allowed)
     own = Options.checked(
         given["scheme"],
         given["optimize"],
@@ -185,11 +191,12 @@ class _Compiler:
         boxes = [_box(graph, sample, options, share) for share in (_ACCEPTED, 1.0)]
         self.units = units_of(graph, boxes[0])
         self.wide, self.narrow = map(self._in_units, boxes)
+        self.sizes = sizes_of_outputs(graph, sample)
+        graph, gained = doubted(graph, boxes[0], self.sizes)
         self.given_sample = sample = {
             name: values / self.units[name].reshape(values.shape[1:])
             for name, values in sample.items()
         }
-        graph, gained = doubted(graph, boxes[0])
         graph = replace(graph, doubts=dict.fromkeys(graph.doubts, ""))
         graph = in_units(graph if options.guard else without_doubts(graph), self.units)
         self.given = graph
@@ -626,7 +633,7 @@ class _Compiler:
         elsewhere = Sensitivity.of(self.graph, inputs).above(self.sensitivity, names)
         changed = 0.0
         if self.functions:
-            changed = largest_deviation(self.given, self.bare, self.guards, inputs)
+            changed = largest_deviation(self.given, self.bare, self.guards, inputs, self.sizes)
         return least * max(elsewhere, 1.0) + max(changed, self.approximation_error)
 
     def _accepted(self) -> str:

@@ -30,39 +30,61 @@ Floats = NDArray[np.float64]
 
 # The largest slopes of functions, whatever their arguments are.
 _SLOPES = {
-    "abs": 1.0, "asinh": 1.0, "atan": 1.0, "cos": 1.0, "erf": 1.13, "gelu": 1.13,
+    "abs": 1.0, "asinh": 1.0, "atan": 1.0, "celu": 1.0, "cos": 1.0, "erf": 1.13, "gelu": 1.13,
     "gelu_tanh": 1.13, "mish": 1.09, "relu": 1.0, "sigmoid": 0.25, "silu": 1.1, "sin": 1.0,
     "softplus": 1.0, "softsign": 1.0, "tanh": 1.0,
 }  # fmt: skip
-# Points at which the slopes of others are measured, what is between them, and the step.
-_POINTS, _BETWEEN, _STEP = 1025, 1.05, 1e-6
+# Those with slopes of at most their parameters, or 1, or the product of these.
+_BENT = {"elu", "leaky_relu", "selu"}
+# Those without a value, or of any slope, at 0.
+_ONE_SIDED = {"log", "reciprocal", "rsqrt", "sqrt"}
+# The slopes of others are measured at ends, by steps of this share, and may be larger by a factor.
+_BETWEEN, _STEP = 1.05, 1e-6
 
 
-def doubted(graph: Graph, box: Mapping[str, Range]) -> tuple[Graph, dict[str, float]]:
+def doubted(
+    graph: Graph, box: Mapping[str, Range], sizes: Mapping[str, Floats]
+) -> tuple[Graph, dict[str, float]]:
     """The graph with doubts of all jumps, and by doubt how far outputs are off where it is 1.
 
-    That is infinite where it is not known.
+    That is relative to the size of each element of an output, and infinite where it is not known:
+    behind other jumps, and of jumps whose arguments approximations change, which may bring them to
+    the other side.
 
-    box   by input: the range of each element [size]
+    box     by input: the range of each element [size]
+    sizes   by output: the size of each element [size], above 0
     """
     jumps = [node for node in graph.nodes if isinstance(node, Function) and _is_jump(node)]
     if not jumps and not graph.doubts:
         return graph, {}
-    rates, bounded = _rates(graph, possible_ranges(graph, box)), _bounded(graph)
+    rates = _rates(graph, possible_ranges(graph, box), sizes)
+    bounded, changed = _bounded(graph), _changed(graph)
     nodes: list[Node] = list(graph.nodes)
     gained = {
         doubt: float(rates[value].sum(axis=1).max()) if value in rates else inf
         for doubt, value in graph.doubts.items()
     }
+    if any(node.output in bounded and node.input in changed for node in jumps):
+        gained = dict.fromkeys(gained, inf)
     for node in jumps:
         most = rates[node.output].max(axis=0) if node.output in rates else np.zeros(1)
         if node.output in bounded or not most.any():
             continue
+        most = np.full_like(most, inf) if node.input in changed else most
         square, doubt = _doubt_of(graph, node, most)
         nodes += [square, doubt]
         gained[doubt.output] = float(most.max()) / JUMPS[node.kind][0]
     doubts = {**graph.doubts, **dict.fromkeys(gained.keys() - graph.doubts.keys(), "")}
     return replace(graph, nodes=tuple(nodes), doubts=doubts), gained
+
+
+def _changed(graph: Graph) -> set[str]:
+    """The values that depend on functions, which approximations change."""
+    found: set[str] = set()
+    for node in graph.nodes:
+        if isinstance(node, Function) or found.intersection(node.inputs):
+            found.add(node.output)
+    return found
 
 
 def without_doubts(graph: Graph) -> Graph:
@@ -100,16 +122,19 @@ def _is_jump(node: Node) -> bool:
     return isinstance(node, Function) and node.kind in JUMPS
 
 
-def _rates(graph: Graph, ranges: Mapping[str, Range]) -> dict[str, Floats]:
+def _rates(
+    graph: Graph, ranges: Mapping[str, Range], sizes: Mapping[str, Floats]
+) -> dict[str, Floats]:
     """By value: how far each output's element changes at most with each of its own, [outputs, n].
 
-    Values on which no output depends have none.
+    In terms of the sizes of outputs.  Values on which no output depends have none.
     """
-    sizes = [graph[name].size for name in graph.outputs]
-    starts = np.cumsum([0, *sizes])
+    counts = [graph[name].size for name in graph.outputs]
+    starts = np.cumsum([0, *counts])
     found: dict[str, Floats] = {}
-    for name, start, size in zip(graph.outputs, starts[:-1], sizes, strict=True):
-        found[name] = np.eye(int(starts[-1]))[:, start : start + size]
+    whole = np.diag(1 / np.concatenate([sizes[name] for name in graph.outputs]))
+    for name, start, count in zip(graph.outputs, starts[:-1], counts, strict=True):
+        found[name] = whole[:, start : start + count]
     for node in reversed(graph.nodes):
         if node.output not in found:
             continue
@@ -143,13 +168,16 @@ def _slope(node: Function, low: Floats, high: Floats) -> float:
     """The largest slope of a function between two arguments."""
     if node.kind in _SLOPES or node.kind in JUMPS:
         return _SLOPES.get(node.kind, inf)
+    if node.kind in _BENT:
+        return max(1.0, *map(abs, node.parameters.values())) ** len(node.parameters)
     least, most = float(low.min()), float(high.max())
-    if not np.isfinite([least, most]).all():
+    if node.kind in _ONE_SIDED and least <= 0 <= most:
         return inf
     kind = FUNCTIONS[node.kind]
-    points = np.linspace(least, most, _POINTS)
-    near = _STEP * (np.abs(points) + _STEP * (most - least) + np.finfo(np.float64).tiny)
+    # All others are steepest at an end.
+    ends = np.array([least, most])
+    near = _STEP * np.abs(ends) + np.finfo(np.float64).tiny
     with np.errstate(all="ignore"):
-        above, below = (kind.define(points + s * near, **node.parameters) for s in (1, -1))
+        above, below = (kind.define(ends + s * near, **node.parameters) for s in (1, -1))
         found = float(np.abs((above - below) / (2 * near)).max())
     return _BETWEEN * found if np.isfinite(found) else inf

@@ -85,7 +85,7 @@ class Guarded:
     graph      with one more output, `GUARD`, [norms], if there are norms
     norms      the guarded values
     doubts     where the doubts come from; their elements follow those of the norms
-    limits     the largest doubts that are not refused, in the unit of results
+    limits     the largest doubts that are not refused, relative to the sizes of outputs
     limit      the largest element of the output that proves that the values stayed within
     reach      by value: the range of each element for all accepted inputs that pass the guards
     unproven   values that no norm can guard: results may be wrong without a word
@@ -106,11 +106,11 @@ class Guarded:
 
     @property
     def most(self) -> float:
-        """The largest sum of doubts that are not refused."""
+        """The largest sum of doubts that are not refused, relative to the sizes of outputs."""
         return sum(self.limits)
 
     def doubted(self, inputs: Mapping[str, Floats]) -> Floats:
-        """The sum of the doubts of inputs [rows, *shape] by name, [rows]."""
+        """The sums of the doubts of inputs [rows, *shape] by name, [rows], relative as `most`."""
         if not self.doubts:
             return np.zeros(len(next(iter(inputs.values()))))
         found = self.graph.run(inputs)[self.output][:, len(self.norms) :]
@@ -141,7 +141,7 @@ class Guarded:
             passed = self.passed(sample)
             found += (
                 f"; inputs so near to thresholds of {', '.join(dict.fromkeys(self.doubts))} that "
-                f"results could be off by {self.most:.2g} are refused: "
+                f"results could be off by {100 * self.most:.2g} % of their largest are refused: "
                 f"{int((~passed).sum())} of {len(passed)} of the sample"
             )
         return found
@@ -163,7 +163,7 @@ def guarded(
 
     box      by input: the range of each element [size]
     sample   inputs [rows, *shape] by name, which must pass
-    gained   by doubt: how far outputs are off where it is 1
+    gained   by doubt: how far outputs are off where it is 1, relative to their sizes
     """
     sizes, wanted = _norms(graph, sample), _bits(graph.trace_ranges(sample), graph.outputs)
     squares = [n.output for n in graph.nodes if isinstance(n, Product) and n.a == n.b]
@@ -180,7 +180,7 @@ def guarded(
     assert walk is not None
     walk.doubts = _doubts(graph, sample, walk.reach, gained or {})
     lost = (doubt for doubt in walk.doubts if doubt.gain == inf)
-    walk.unproven += [f"what follows {doubt.node.source}" for doubt in lost]
+    walk.unproven += [f"what comes before or follows {one.node.source}" for one in lost]
     return _with_output(graph, walk)
 
 
@@ -193,8 +193,6 @@ def _doubts(
     """With limits that all of the sample passes but for the doubtful ones."""
     if not gained:
         return []
-    outputs = graph.in_units_of_results(graph.run(sample))
-    least = _LEAST_DOUBT * max(float(np.abs(values).max()) for values in outputs.values())
     found = []
     for node, values in graph.steps(sample):
         gain = gained.get(node.output, 0.0)
@@ -203,7 +201,9 @@ def _doubts(
         assert isinstance(node, Affine)
         usual = float(np.quantile(values, 1 - _DOUBTFUL))
         # Signs that are a little beyond 1 make a doubt negative.
-        limit = max(_MORE_DOUBT * usual, _NEGATIVE * -float(values.min()), least / gain, _TINY)
+        limit = max(
+            _MORE_DOUBT * usual, _NEGATIVE * -float(values.min()), _LEAST_DOUBT / gain, _TINY
+        )
         most = max(float(np.abs(edge).max()) for edge in reach[node.output]) / limit
         found.append(_Doubt(node, gain, limit, most))
     return found
@@ -212,7 +212,7 @@ def _doubts(
 def unguarded(why: str, unproven: Sequence[str] = ()) -> str:
     """Which inputs have right results, in words, where nothing tells of others."""
     if unproven:
-        why = f"as no norm proves the ranges of {', '.join(unproven)}"
+        why = f"as no norm tells of {', '.join(unproven)}"
     return f"{why}, inputs unlike the sample may give wrong results without a word"
 
 
@@ -259,7 +259,7 @@ def _norms(graph: Graph, sample: Mapping[str, Floats]) -> _Sizes:
 class _Doubt:
     """A doubt.
 
-    gain    how far outputs are off where it is 1
+    gain    how far outputs are off where it is 1, relative to their sizes
     limit   the largest that passes
     most    the largest of any accepted input, in terms of the limit
     """

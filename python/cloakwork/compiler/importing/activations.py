@@ -212,6 +212,8 @@ def _product_or_silu(call: Call, a: Secret, b: Secret) -> Secret:
 @handles("Div")
 def div(call: Call) -> Secret:
     """By a constant, or by an encrypted value's reciprocal."""
+    if any(isinstance(x, Known) and x.array.dtype.kind in "iu" for x in call.inputs):
+        raise call.wrong("a quotient of floats", "one of integers, which drops fractions")
     a, b = together(call)
     if isinstance(b, Known):
         assert isinstance(a, Secret)

@@ -76,7 +76,7 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
             said = said if len(said) < _MOST_SAID else f"{said[:_MOST_SAID]}..."
             raise ModelError(f"{name}: skl2onnx cannot convert it: {said}") from error
 
-    graph, _ = from_onnx(converted(model, int(width), others))
+    graph = _without_fractions(from_onnx(converted(model, int(width), others))[0])
     if classes:
         graph = _with_scores(graph, "one_vs_rest", {"classes": classes})
     elif _is_binary_machine(last):
@@ -86,6 +86,20 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
     return graph, Original(
         name, lambda rows: _results(given, sample, graph, rows), False, _ADVICE, off=off
     )
+
+
+def _without_fractions(graph: Graph) -> Graph:
+    """With categories that are whole: ONNX's cast would take 1.5 for 1, an estimator does not."""
+    head = graph.client_head
+    if head is None:
+        return graph
+    steps = tuple(
+        ClientStep(step.output, "whole", step.inputs)
+        if step.kind == "cast" and "int" in step.parameters["to"]
+        else step
+        for step in head.steps.steps
+    )
+    return replace(graph, client_head=replace(head, steps=replace(head.steps, steps=steps)))
 
 
 def _options(model: Any) -> dict[int, dict[str, bool]] | None:

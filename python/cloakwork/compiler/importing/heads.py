@@ -29,6 +29,8 @@ __all__ = ["HEAD_OPS", "Head", "embedded", "head_nodes"]
 # The wholes to which a Cast may round, of onnx.TensorProto, and truths.
 _WHOLE_TYPES = {2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64"}
 _TRUTH = 9
+# FLOAT, FLOAT16 and BFLOAT16: what a client gives is rounded to float32, as constants are.
+_ROUNDED = (1, 10, 16)
 # Nodes that only move values, and those that are maps with numbers of the model.
 _FREE = {
     "ArrayFeatureExtractor", "Cast", "Concat", "Flatten", "Gather", "Identity", "Reshape", "Slice",
@@ -187,6 +189,46 @@ def _powers(call: Call) -> Secret:
     return _step(call, x, "powers", x.shape[1:], exponents=exponents.ravel().tolist())
 
 
+def _choice(call: Call) -> Secret:
+    x = call.secret(0)
+    inputs, numbers = [x.name], dict[str, list[float]]()
+    for name, index in (("first", 1), ("second", 2)):
+        value = call.value(index)
+        if not isinstance(value, Secret):
+            numbers[name] = spread(call, call.weights(index), x).ravel().tolist()
+        elif value.shape == x.shape:
+            inputs.append(value.name)
+        else:
+            raise call.wrong("operands of one shape", (x.shape, value.shape))
+    name = call.builder.fresh("choice")
+    call.state.steps.append(ClientStep(name, "choice", tuple(inputs), numbers))
+    return Secret(call.builder.input(name, x.shape[1:]), x.shape)
+
+
+def _categories(call: Call) -> Secret:
+    x = call.secret(0)
+    tables = {name: _table(call, name) for name in ("values", "counts", "one_hot", "unknown")}
+    counts = [int(one) for one in tables["counts"]]
+    if len(x.shape) != 2 or len(counts) != x.shape[-1]:
+        raise call.wrong("categories of each feature", len(counts))
+    hot = bool(tables["one_hot"].any())
+    return _step(
+        call, x, "categories", (sum(counts),) if hot else x.shape[1:],
+        values=tables["values"].tolist(), counts=counts, one_hot=hot,
+        unknown=bool(tables["unknown"].any()),
+    )  # fmt: skip
+
+
+def _scaled(call: Call) -> Secret:
+    """In the model's own order of operations, so that it rounds as the model does."""
+    x = call.secret(0)
+    steps = [(name, _table(call, name)) for name in ("less", "by", "times", "plus")
+             if name in call.attributes]  # fmt: skip
+    if len(x.shape) != 2 or any(numbers.shape != (x.shape[-1],) for _, numbers in steps):
+        raise call.wrong("numbers for each feature", [numbers.shape for _, numbers in steps])
+    return _step(call, x, "scaled", x.shape[1:], steps=[(n, v.tolist()) for n, v in steps])
+
+
 def _equal(call: Call) -> Secret:
     place = 0 if isinstance(call.value(0), Secret) else 1
     x = call.secret(place)
@@ -203,6 +245,7 @@ _ONLY: dict[tuple[str, str], Handler] = {
     (ML_DOMAIN, "OneHotEncoder"): _one_hot,
     (OWN_DOMAIN, "Above"): _above,
     (OWN_DOMAIN, "Bins"): _bins,
+    (OWN_DOMAIN, "Categories"): _categories,
     (OWN_DOMAIN, "PowerTransform"): _made_normal,
     (OWN_DOMAIN, "Quantiles"): _quantiles,
     (OWN_DOMAIN, "Splines"): _splines,
@@ -215,7 +258,12 @@ _ONLY: dict[tuple[str, str], Handler] = {
     ("", "Round"): _alike("round"),
 }
 # What the client computes in another way than the server.
-_OTHERWISE: dict[tuple[str, str], Handler] = {("", "Cast"): _cast, ("", "Pow"): _powers}
+_OTHERWISE: dict[tuple[str, str], Handler] = {
+    (OWN_DOMAIN, "Scaled"): _scaled,
+    ("", "Cast"): _cast,
+    ("", "Pow"): _powers,
+    ("", "Where"): _choice,
+}
 HEAD_OPS = frozenset(kind for _, kind in _ONLY)
 
 
@@ -270,7 +318,7 @@ def head_nodes(
         read = {name for name in node.input if name not in fixed}
         if not read:
             fixed.update(node.output)
-        elif read <= early and not later.intersection(node.output) and _is_able(node):
+        elif read <= early and not later.intersection(node.output) and _is_able(node, fixed):
             able.append(node)
             early.update(node.output)
     own = {name for node in able for name in node.output}
@@ -309,16 +357,19 @@ def _with_sources(nodes: Sequence[Any], wanted: set[str]) -> set[str]:
 
 def _is_map(node: Any, fixed: set[str]) -> bool:
     """Whether it applies numbers of the model."""
-    return node.op_type == "Scaler" or (
-        node.op_type in _MAPS and not fixed.isdisjoint(filter(None, node.input))
-    )
+    if node.op_type in ("Scaler", "Scaled"):
+        return True
+    kinds = {*_MAPS, "Clip", "Max", "Min", "Pow", "Where"}
+    return node.op_type in kinds and not fixed.isdisjoint(filter(None, node.input))
 
 
 def _is_embedding(node: Any, fixed: set[str]) -> bool:
     return node.op_type == "Gather" and len(node.input) == 2 and node.input[0] in fixed
 
 
-def _is_able(node: Any) -> bool:
+def _is_able(node: Any, fixed: set[str]) -> bool:
+    if _is_embedding(node, fixed):
+        return False
     key = (_domain(node), node.op_type)
     return key in _ONLY or key in _OTHERWISE or (node.op_type in _PLAIN and key in HANDLERS)
 
@@ -331,6 +382,7 @@ class Head:
     read     the inputs that it reads
     given    the shapes of the model's inputs
     taken    by early value: the name under which it is encrypted
+    rounded  by inputs rounded to float32: the inputs
     """
 
     nodes: frozenset[str]
@@ -338,15 +390,22 @@ class Head:
     given: dict[str, tuple[int, ...]] = field(default_factory=dict)
     state: Reading = field(default_factory=lambda: Reading(Builder(name="head")))
     taken: dict[str, str] = field(default_factory=dict)
+    rounded: dict[str, str] = field(default_factory=dict)
 
     def starts(self, name: str, shape: tuple[int, ...]) -> bool:
         """Whether it reads an input of the model, which is noted."""
         self.given[name] = shape
         return name in self.read
 
-    def early(self, name: str, shape: tuple[int, ...]) -> Early:
-        """An input of the model that the head reads."""
-        return Early(Secret(self.state.builder.input(name, shape), (1, *shape)), name)
+    def early(self, name: str, shape: tuple[int, ...], kind: int) -> Early:
+        """An input of the model that the head reads, rounded to the type that it declares."""
+        own = self.state.builder.input(name, shape)
+        if kind in _ROUNDED:
+            cast = self.state.builder.fresh("cast")
+            self.state.steps.append(ClientStep(cast, "cast", (own,), {"to": "float32"}))
+            self.rounded[self.state.builder.input(cast, shape)] = own
+            own = cast
+        return Early(Secret(own, (1, *shape)), name)
 
     @staticmethod
     def handler(domain: str, kind: str) -> Handler | None:
@@ -357,6 +416,8 @@ class Head:
     def encrypted(self, early: Early, builder: Builder) -> Secret:
         """The value as an input of the graph."""
         value = early.value
+        # What is encrypted has noise beyond the rounding of its type.
+        value = replace(value, name=self.rounded.get(value.name, value.name))
         if value.name not in self.taken:
             name = early.label
             if value.name not in self.given:

@@ -82,7 +82,9 @@ def prove(graph: Graph, original: Original, sample: Any) -> None:
     picked = _picked(graph, sample)
     if picked is None:
         return
-    rows, kinds, widths = _probes(picked, _affordable(graph))
+    # Estimators compute with float64, and clients of a head compare with it.
+    exact = not original.alone and graph.client_head is not None
+    rows, kinds, widths = _probes(picked, _affordable(graph), exact=exact)
     with catch_warnings(), np.errstate(all="ignore"):
         simplefilter("ignore")
         outcome = _outcome(graph, original, rows, kinds)
@@ -102,8 +104,7 @@ def _picked(graph: Graph, sample: Any) -> Rows | None:
         found = graph.check_given({name: values[places] for name, values in arrays.items()})
     except (ModelError, TypeError, ValueError, IndexError):
         return None
-    # Models compute with float32: all see the same numbers.
-    return {name: own.astype(np.float32).astype(np.float64) for name, own in found.items()}
+    return found
 
 
 def _affordable(graph: Graph) -> int:
@@ -112,8 +113,11 @@ def _affordable(graph: Graph) -> int:
     return int(max(_MOST_WORK // max(work, 1), len(_KINDS)))
 
 
-def _probes(picked: Rows, most: int) -> tuple[Rows, NDArray[np.int64], Rows]:
-    """Rows with their kinds in turn, at most so many; and the width of each feature."""
+def _probes(picked: Rows, most: int, *, exact: bool) -> tuple[Rows, NDArray[np.int64], Rows]:
+    """Rows with their kinds in turn, at most so many; and the width of each feature.
+
+    exact   as they are: else models compute with float32, and all see the same numbers
+    """
     draw = np.random.default_rng(_SEED)
     found, widths = {}, {}
     for name, own in picked.items():
@@ -125,7 +129,8 @@ def _probes(picked: Rows, most: int) -> tuple[Rows, NDArray[np.int64], Rows]:
         near = np.clip(own + _NEAR * widths[name] * draw.uniform(-1, 1, own.shape), low, high)
         mixed = np.take_along_axis(own, draw.integers(0, len(own), own.shape), axis=0)
         turns = np.stack([own, near, mixed], axis=1).reshape(-1, *own.shape[1:])
-        found[name] = turns.astype(np.float32).astype(np.float64)[:most]
+        rounded = turns if exact else turns.astype(np.float32).astype(np.float64)
+        found[name] = rounded[:most]
     count = len(next(iter(found.values())))
     return found, np.arange(count) % len(_KINDS), widths
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from cloakwork.compiler.importing.activations import scaled
-from cloakwork.compiler.importing.reading import ML_DOMAIN
+from cloakwork.compiler.importing.reading import ML_DOMAIN, OWN_DOMAIN
 from cloakwork.compiler.importing.values import Call, Later, Secret, Value, handles
 
 # By ONNX's post_transform: the client's step that gives probabilities.
@@ -112,3 +112,15 @@ def vectorize(call: Call) -> Secret:
         terms.append((value.name, matrix))
         start += size
     return call.affine(terms, 0.0, (width,))
+
+
+@handles("Scaled", domain=OWN_DOMAIN)
+def scaled_features(call: Call) -> Secret:
+    """((x - less) / by) times + plus, of numbers for each feature."""
+    x = vector(call)
+    numbers = {
+        name: np.broadcast_to(np.asarray(call.attribute(name, rest), np.float64), x.shape[1:])
+        for name, rest in (("less", 0.0), ("by", 1.0), ("times", 1.0), ("plus", 0.0))
+    }
+    factor = numbers["times"] / numbers["by"]
+    return scaled(call, x, factor, numbers["plus"] - numbers["less"] * factor)

@@ -93,9 +93,19 @@ class Reading:
         """Append a step of the client."""
         stem = self.builder.fresh(kind, len(self.steps))
         self.builder.reserved.add(stem)
-        names = tuple(each.name for each in inputs)
+        names = tuple(self._shaped(each) for each in inputs)
         self.steps.append(ClientStep(stem, kind, names, parameters))
         return Later(stem)
+
+    def _shaped(self, value: Secret | Later) -> str:
+        """The name of a value in its shape: what is encrypted may have another, of as many."""
+        if isinstance(value, Later) or self.builder.shape(value.name) == value.inner:
+            return value.name
+        stem = self.builder.fresh("reshape", len(self.steps))
+        self.builder.reserved.add(stem)
+        shape = {"shape": list(value.inner)}
+        self.steps.append(ClientStep(stem, "reshape", (value.name,), shape))
+        return stem
 
 
 @dataclass

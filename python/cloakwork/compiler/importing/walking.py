@@ -141,7 +141,7 @@ class _Walk:
         if prod(float(length) for length in shape) > MOST_ELEMENTS:
             raise ModelError(f"{place}: expected at most {MOST_ELEMENTS} elements, found {lengths}")
         if self.head.starts(given.name, shape):
-            self._give(place, given.name, self.head.early(given.name, shape))
+            self._give(place, given.name, self.head.early(given.name, shape, kind.elem_type))
             return
         self._give(place, given.name, Secret(given.name, (1, *shape)))
         self.state.builder.input(given.name, shape)

@@ -12,7 +12,7 @@ from typing import Any
 
 from cloakwork.compiler.importing.converting.densities import DENSITIES
 from cloakwork.compiler.importing.converting.ensembles import ENSEMBLES
-from cloakwork.compiler.importing.converting.features import FEATURES
+from cloakwork.compiler.importing.converting.features import COMPARING, FEATURES, SCALERS
 from cloakwork.compiler.importing.converting.joined import JOINED
 from cloakwork.compiler.importing.converting.nodes import Nodes
 from cloakwork.compiler.importing.reading import ML_DOMAIN, OWN_DOMAIN, onnx_module
@@ -58,10 +58,12 @@ def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
             found.append(others(part if len(waiting) < len(steps) else model, own))
             waiting.clear()
 
-    for step in steps:
+    compared = [type(step).__name__ in COMPARING for step in steps]
+    for number, step in enumerate(steps):
         features = getattr(step, "n_features_in_", None)
         # Within a pipeline, what an estimator transforms to counts, not what it predicts.
         kinds = _OWN if step is steps[-1] else FEATURES
+        kinds = {**kinds, **SCALERS} if any(compared[number:]) else kinds
         made = None if features is None else _own(step, int(features), kinds, others)
         if made is None:
             waiting.append(step)

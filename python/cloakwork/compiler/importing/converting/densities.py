@@ -155,6 +155,18 @@ def _binary_map(part: Any, width: int) -> tuple[Floats, float] | None:
     return np.asarray(part.coef_[0]), float(np.ravel(part.intercept_)[0])
 
 
+def perceptron(own: Any, n: Nodes) -> Outputs | None:
+    """A network of several targets, whose results skl2onnx mixes with the batch."""
+    kinds = {"identity": "", "logistic": "Sigmoid", "relu": "Relu", "tanh": "Tanh"}
+    if own.n_outputs_ == 1 or own.out_activation_ != "identity" or own.activation not in kinds:
+        return None
+    x, kind = n.x, kinds[own.activation]
+    for number, (weights, bias) in enumerate(zip(own.coefs_, own.intercepts_, strict=True), 1):
+        x = n.affine(x, weights, bias)
+        x = n.op(kind, x) if kind and number < len(own.coefs_) else x
+    return {"variable": x}
+
+
 def kernel_ridge(own: Any, n: Nodes) -> Outputs | None:
     """Sums of kernels with the training data, linear or Gaussian."""
     weights = np.reshape(own.dual_coef_, (len(own.X_fit_), -1))
@@ -251,6 +263,7 @@ DENSITIES: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
     "GaussianProcessRegressor": process,
     "KMeans": clusters,
     "KernelRidge": kernel_ridge,
+    "MLPRegressor": perceptron,
     "MeanShift": shifts,
     "MiniBatchKMeans": clusters,
     "MultinomialNB": linear_bayes,

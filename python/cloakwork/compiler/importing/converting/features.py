@@ -13,7 +13,7 @@ from cloakwork.compiler.importing.converting.nodes import Nodes
 Outputs = dict[str, str]
 Integers = NDArray[np.int64]
 
-__all__ = ["FEATURES"]
+__all__ = ["COMPARING", "FEATURES", "SCALERS"]
 
 _MOST_DEGREE = 8
 
@@ -90,6 +90,60 @@ def powers(own: Any, n: Nodes) -> Outputs:
     return {"features": found}
 
 
+def _numeric(categories: Any) -> bool:
+    """Whether all categories are numbers that sort."""
+    listed = [np.asarray(one) for one in categories]
+    return all(one.dtype.kind in "fiub" and not np.isnan(one.astype(float)).any() for one in listed)
+
+
+def _tables(own: Any, *, one_hot: bool, unknown: bool) -> dict[str, ArrayLike]:
+    listed = [np.asarray(one, dtype=np.float64) for one in own.categories_]
+    return {
+        "values": np.concatenate(listed),
+        "counts": [len(one) for one in listed],
+        "one_hot": [float(one_hot)],
+        "unknown": [float(unknown)],
+    }
+
+
+def one_hot(own: Any, n: Nodes) -> Outputs | None:
+    """Categories of numbers, without those that are dropped."""
+    if not _numeric(own.categories_) or getattr(own, "_infrequent_enabled", False):
+        return None
+    tables = _tables(own, one_hot=True, unknown=own.handle_unknown != "error")
+    hot = n.own("Categories", n.x, **tables)
+    dropped = [None] * n.width if own.drop_idx_ is None else own.drop_idx_
+    starts = np.cumsum([0, *(len(one) for one in own.categories_)])
+    lost = [int(a) + int(b) for a, b in zip(starts, dropped, strict=False) if b is not None]
+    kept = np.setdiff1d(np.arange(starts[-1]), lost)
+    if not lost:
+        return {"features": hot}
+    return {"features": n.affine(hot, np.eye(int(starts[-1]))[:, kept])}
+
+
+def ordinal(own: Any, n: Nodes) -> Outputs | None:
+    """The places of categories of numbers."""
+    listed = own.categories_
+    is_sorted = _numeric(listed) and all((np.diff(np.asarray(one)) > 0).all() for one in listed)
+    if not is_sorted or own.handle_unknown != "error" or getattr(own, "_infrequent_enabled", False):
+        return None
+    return {"features": n.own("Categories", n.x, **_tables(own, one_hot=False, unknown=False))}
+
+
+def scaler(own: Any, n: Nodes) -> Outputs:
+    """In float64, and in the scaler's own order: what follows may compare."""
+    kind = type(own).__name__
+    if kind == "MinMaxScaler":
+        tables: dict[str, ArrayLike] = {"times": own.scale_, "plus": own.min_}
+    else:
+        middle = getattr(own, "mean_" if kind == "StandardScaler" else "center_", None)
+        moved = getattr(own, "with_mean", getattr(own, "with_centering", False))
+        tables = {} if middle is None or not moved else {"less": middle}
+        if own.scale_ is not None:
+            tables["by"] = own.scale_
+    return {"features": n.own("Scaled", n.x, **tables) if tables else n.op("Identity", n.x)}
+
+
 def quantiles(own: Any, n: Nodes) -> Outputs:
     """The share of the training data below a value, or the normal variate of it."""
     normal = float(own.output_distribution == "normal")
@@ -163,6 +217,10 @@ def chosen(own: Any, n: Nodes) -> Outputs:
     return {"features": n.affine(n.x, np.eye(n.width)[:, own.get_support()])}
 
 
+# Before steps that compare: others have skl2onnx's own.
+SCALERS: dict[str, Callable[[Any, Nodes], Outputs | None]] = dict.fromkeys(
+    ("MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"), scaler
+)
 FEATURES: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
     "BernoulliRBM": hidden,
     "Binarizer": above,
@@ -172,6 +230,8 @@ FEATURES: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
     "KernelPCA": kernel_components,
     "MiniBatchSparsePCA": sparse_components,
     "Nystroem": nystroem,
+    "OneHotEncoder": one_hot,
+    "OrdinalEncoder": ordinal,
     "PLSSVD": singular_vectors,
     "PolynomialFeatures": polynomials,
     "PowerTransformer": powers,
@@ -184,3 +244,8 @@ FEATURES: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
     "SparseRandomProjection": projection,
     "SplineTransformer": splines,
 }
+# Steps that compare plain features with numbers.
+COMPARING = {
+    "BernoulliNB", "Binarizer", "CategoricalNB", "KBinsDiscretizer", "OneHotEncoder",
+    "OrdinalEncoder", "QuantileTransformer", "SplineTransformer",
+}  # fmt: skip
