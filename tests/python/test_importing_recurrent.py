@@ -486,3 +486,17 @@ def test_an_empty_input_to_a_recurrent_node_is_no_crash() -> None:
     made = helper.make_node("GRU", ["x", "", ""], ["y"], layout=1)
     with pytest.raises(ModelError, match="an input number 1"):
         from_model(model_of([made], (2, 3), opset=22))
+
+
+@pytest.mark.parametrize("kind", sorted(GATES))
+def test_what_the_reference_ignores_is_not_compared_with_it(kind: str) -> None:
+    """A model of other functions compiles with a sample."""
+    draw = np.random.default_rng(5)
+    given = {name: own for name, own in weights_of(kind, 1, 3, 2, draw).items() if name in "WR"}
+    names = ["Relu", "Softsign", "Relu"][: len(DEFAULT[kind])]
+    model = network(kind, (2, 3), given, activations=names, hidden_size=2)
+    x = draw.normal(size=(5, 2, 3))
+    found = from_model(model, x).predict(x)
+    wanted = front(plain(kind, x.swapaxes(0, 1), given, {"activations": names}), 0)
+    for own, other in zip(found.values(), wanted, strict=True):
+        np.testing.assert_allclose(own, other, atol=1e-9)

@@ -14,6 +14,7 @@ from cloakwork.compiler.importing.reading import onnx_module, versions_of
 Values = NDArray[Any]
 # A value of a node differs if it is off by more, relative to its largest.
 _OFF = 1e-4
+_GATES = ("GRU", "LSTM", "RNN")
 _FIXED_NORMALIZATION, _FIXED_SOFTMAX = 14, 13
 _ADVICE = "this is an error of the importer, or of onnx.reference: please report it with the model"
 
@@ -49,7 +50,14 @@ def original_of(
                     return f"{node.op_type} {node.name!r} -> {output!r}"
         return ""
 
-    return Original(name, run, True, _ADVICE, blame)
+    known = not any(map(_is_beyond, model.graph.node))
+    return Original(name, run, True, _ADVICE, blame, runs=known)
+
+
+def _is_beyond(node: Any) -> bool:
+    """Whether the reference takes a recurrent node for another: it ignores these attributes."""
+    named = {attribute.name for attribute in node.attribute}
+    return node.op_type in _GATES and bool(named & {"activations", "clip", "input_forget"})
 
 
 def _runner(model: Any, feeds: Mapping[str, Values]) -> Callable[..., Any]:
