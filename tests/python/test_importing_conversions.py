@@ -293,6 +293,15 @@ def test_classifiers_of_several_targets() -> None:
             assert np.abs(found[f"probabilities {number}"] - shares).max() < 0.01
 
 
+def test_a_search_for_several_targets_has_all_results() -> None:
+    several = np.stack([CLASSES == 0, CLASSES == 2], axis=1).astype(int)
+    searched = model_selection.RandomizedSearchCV(
+        multioutput.MultiOutputClassifier(linear_model.LogisticRegression()),
+        {"estimator__C": [0.1, 1.0]}, n_iter=2,
+    )  # fmt: skip
+    assert len(from_model(searched.fit(X, several), X).results) == 4
+
+
 def test_neighbours_are_refused_by_name() -> None:
     for made in (neighbors.KNeighborsClassifier(3), chain(neighbors.KNeighborsRegressor(3))):
         with pytest.raises(ModelError, match=r"KNeighbors.*hand out its training data.*forest"):

@@ -42,6 +42,11 @@ class ClientStep:
     inputs: tuple[str, ...]
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
+    def renamed(self, names: Mapping[str, str]) -> ClientStep:
+        """The same step of values that have other names."""
+        inputs = tuple(names.get(name, name) for name in self.inputs)
+        return ClientStep(names.get(self.output, self.output), self.kind, inputs, self.parameters)
+
 
 @dataclass(frozen=True)
 class ClientTail:

@@ -448,7 +448,7 @@ class _Compiler:
             return None
         context = self._context(layouts.sizes, False)
         emitter = self._emitter(layouts, context)
-        program, bound = untried(emitter, self._description(layouts, {}, {}), context, self.sample)
+        program, bound = untried(emitter, self._trial_of(layouts), context, self.sample)
         trial = replace(small.trial, bound=bound, seconds=inf)
         return grown._replace(context=context, program=program, trial=trial)
 
@@ -457,10 +457,8 @@ class _Compiler:
         deep, is_pilot = layouts.deep, pilot_of is not None
         context = self._context(layouts.sizes, is_pilot) if deep is None else deep.context
         emitter = self._emitter(layouts, context)
-        # The sample is what is encrypted.
-        described = replace(self._description(layouts, {}, {}), head=None)
         sample, estimate = (self.sample, self.expected), pilot_of or layouts.seconds
-        program, trial = tried(emitter, described, context, sample, estimate)
+        program, trial = tried(emitter, self._trial_of(layouts), context, sample, estimate)
         stated = self.sensitivity.stated(trial.differences)
         return _Tried(layouts, context, program, trial, stated)
 
@@ -537,6 +535,10 @@ class _Compiler:
             layouts, stated, report.to_json() | {"text": report.describe()}
         )
         return CompiledModel(found.program, described, graph=self.graph, report=report)
+
+    def _trial_of(self, layouts: Layouts) -> Description:
+        """Of inputs that are encrypted as they are: the sample is what a head makes."""
+        return replace(self._description(layouts, {}, {}), head=None)
 
     def _description(
         self, layouts: Layouts, errors: Mapping[str, float], report: Mapping[str, Any]

@@ -6,7 +6,7 @@ to the client where they depend on inputs alone, element by element: no trained 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -441,10 +441,5 @@ class Head:
             if node.output in own or not isinstance(node, Input)
         ]
         renamed = {old: new for old, new in self.taken.items() if old not in self.given}
-        tail = ClientTail(tuple(inputs), tuple(_renamed(step, renamed) for step in steps))
+        tail = ClientTail(tuple(inputs), tuple(step.renamed(renamed) for step in steps))
         return ClientHead(self.given, tail.needed())
-
-
-def _renamed(step: ClientStep, names: Mapping[str, str]) -> ClientStep:
-    inputs = tuple(names.get(name, name) for name in step.inputs)
-    return ClientStep(names.get(step.output, step.output), step.kind, inputs, step.parameters)

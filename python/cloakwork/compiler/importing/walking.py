@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from cloakwork.compiler.building import Builder, identity
-from cloakwork.compiler.client_tail import ClientStep, ClientTail
+from cloakwork.compiler.client_tail import ClientTail
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing import (
     activations,
@@ -309,7 +309,7 @@ class _Walk:
             else:
                 renamed[value.name] = output.name
             results[output.name] = None
-        steps = (_renamed(step, renamed) for step in self.state.steps)
+        steps = (step.renamed(renamed) for step in self.state.steps)
         tail = ClientTail(tuple(results), tuple(steps)).needed()
         computed = {step.output for step in tail.steps}
         for step in tail.steps:
@@ -380,11 +380,6 @@ def _check_finite(call: Call, before: int) -> None:
             arrays = [node.bias, *(matrix.data for _, matrix in node.terms)]
             if not all(np.isfinite(array).all() for array in arrays):
                 raise call.wrong("finite weights", "NaN or infinity in what they make")
-
-
-def _renamed(step: ClientStep, names: Mapping[str, str]) -> ClientStep:
-    inputs = tuple(names.get(name, name) for name in step.inputs)
-    return ClientStep(names.get(step.output, step.output), step.kind, inputs, step.parameters)
 
 
 def handled_kinds() -> Mapping[str, list[str]]:

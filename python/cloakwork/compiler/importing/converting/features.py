@@ -90,9 +90,11 @@ def powers(own: Any, n: Nodes) -> Outputs:
     return {"features": found}
 
 
-def _numeric(categories: Any) -> bool:
-    """Whether all categories are numbers that sort."""
-    listed = [np.asarray(one) for one in categories]
+def _numeric(own: Any) -> bool:
+    """Whether categories are numbers, which scikit-learn has sorted, each for itself."""
+    if getattr(own, "_infrequent_enabled", False):
+        return False
+    listed = [np.asarray(one) for one in own.categories_]
     return all(one.dtype.kind in "fiub" and not np.isnan(one.astype(float)).any() for one in listed)
 
 
@@ -108,7 +110,7 @@ def _tables(own: Any, *, one_hot: bool, unknown: bool) -> dict[str, ArrayLike]:
 
 def one_hot(own: Any, n: Nodes) -> Outputs | None:
     """Categories of numbers, without those that are dropped."""
-    if not _numeric(own.categories_) or getattr(own, "_infrequent_enabled", False):
+    if not _numeric(own):
         return None
     tables = _tables(own, one_hot=True, unknown=own.handle_unknown != "error")
     hot = n.own("Categories", n.x, **tables)
@@ -123,15 +125,15 @@ def one_hot(own: Any, n: Nodes) -> Outputs | None:
 
 def ordinal(own: Any, n: Nodes) -> Outputs | None:
     """The places of categories of numbers."""
-    listed = own.categories_
-    is_sorted = _numeric(listed) and all((np.diff(np.asarray(one)) > 0).all() for one in listed)
-    if not is_sorted or own.handle_unknown != "error" or getattr(own, "_infrequent_enabled", False):
+    if not _numeric(own) or own.handle_unknown != "error":
         return None
     return {"features": n.own("Categories", n.x, **_tables(own, one_hot=False, unknown=False))}
 
 
-def scaler(own: Any, n: Nodes) -> Outputs:
+def scaler(own: Any, n: Nodes) -> Outputs | None:
     """In float64, and in the scaler's own order: what follows may compare."""
+    if getattr(own, "clip", False):
+        return None
     kind = type(own).__name__
     if kind == "MinMaxScaler":
         tables: dict[str, ArrayLike] = {"times": own.scale_, "plus": own.min_}

@@ -40,6 +40,8 @@ def bag(own: Any, n: Nodes) -> Outputs | None:
     parts = list(zip(own.estimators_, own.estimators_features_, strict=True))
     if not hasattr(own, "classes_"):
         values = [n.part(estimator, features) for estimator, features in parts]
+        if any(len(results) != 1 for results in values):
+            return None
         weights = np.full(len(parts), 1.0 / len(parts))
         return {"variable": n.own("Average", *(one for (one,) in values), weights=weights)}
     shares = _shares(n, parts, own.classes_)
@@ -118,8 +120,9 @@ def selected(own: Any, n: Nodes) -> Outputs:
 
 
 def _results(names: list[str]) -> Outputs:
-    known = ("label", "probabilities") if len(names) == 2 else ("variable",)
-    return dict(zip(known, names, strict=True))
+    known = {1: ["variable"], 2: ["label", "probabilities"]}
+    others = [f"result {number}" for number, _ in enumerate(names)]
+    return dict(zip(known.get(len(names), others), names, strict=True))
 
 
 JOINED: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
