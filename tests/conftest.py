@@ -1,4 +1,4 @@
-"""How tests run: in a random order, within a limit of processor time, large cases on demand."""
+"""How tests run: in a random order, with their processor time measured, large cases on demand."""
 
 from __future__ import annotations
 
