@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -247,76 +245,6 @@ def test_trees_of_any_depth_are_compared(flowers: Any, depth: int) -> None:
     model = RandomForestClassifier(4, max_depth=depth, random_state=2).fit(features, labels)
     found = from_model(model, features).predict(features)
     np.testing.assert_allclose(found["probabilities"], model.predict_proba(features), atol=1e-6)
-
-
-# ---- modules
-
-
-class Tensor(np.ndarray):
-    """An array that can be detached."""
-
-    def detach(self) -> Any:
-        return np.asarray(self)
-
-
-class Module:
-    """A module of two ways: the exporter records that of its example."""
-
-    training = True
-
-    def __init__(self, forward: Callable[[Any], Any]) -> None:
-        self.forward = forward
-
-    def state_dict(self) -> dict[str, Any]:
-        return {}
-
-    def eval(self) -> None:
-        self.training = False
-
-    def train(self, mode: bool) -> None:
-        self.training = mode
-
-    def __call__(self, x: Any) -> Any:
-        assert not self.training
-        assert len(x) == 1
-        return self.forward(x)
-
-
-@pytest.fixture
-def torch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As much of torch as the importer uses."""
-
-    class NoGrad:
-        def __enter__(self) -> None: ...
-        def __exit__(self, *_: object) -> None: ...
-
-    def export(module: Any, example: Any, held: Any, **_: Any) -> None:
-        factor = float((module(example[0]) / example[0]).ravel()[0])
-        made = [node("Mul", "input c", "output")]
-        model = model_of(made, (3,), {"c": np.array(factor, np.float32)}, outputs=["output"])
-        model.graph.input[0].name = "input"
-        model.graph.input[0].type.tensor_type.elem_type = TensorProto.FLOAT
-        held.write(model.SerializeToString())
-
-    made = ModuleType("torch")
-    made.__dict__.update(
-        from_numpy=lambda array: array.view(Tensor),
-        no_grad=NoGrad,
-        onnx=SimpleNamespace(export=export),
-    )
-    monkeypatch.setitem(sys.modules, "torch", made)
-
-
-@pytest.mark.usefixtures("torch")
-def test_control_flow_of_a_module_is_found() -> None:
-    module = Module(lambda x: x * 2 if x.sum() > 0 else x)
-    words = r"Module: result 'output': .*computes the module, .*torch\.where"
-    with pytest.raises(ModelError, match=words):
-        from_model(module, SAMPLE)
-    assert module.training
-    from_model(Module(lambda x: x * 3), SAMPLE)
-    with pytest.raises(ModelError, match="computes the module"):
-        fhe.compile(module, SAMPLE)
 
 
 # ---- malformed nodes

@@ -51,7 +51,7 @@ def multiplied(call: Call, a: Secret, b: Secret) -> Secret:
 
 
 def _simple(kind: str) -> Handler:
-    return lambda call: applied(call, call.encrypted(0), kind)
+    return lambda call: applied(call, call.encrypted(0, merged=True), kind)
 
 
 for _kind, _own in _SIMPLE.items():
@@ -185,7 +185,7 @@ def spread(call: Call, values: NDArray[Any], x: Secret) -> NDArray[np.float64]:
         found = np.broadcast_to(values, x.shape)
     except ValueError:
         raise call.wrong(f"a constant that broadcasts to {list(x.shape)}", values.shape) from None
-    return np.asarray(np.take(found, 0, x.batch), dtype=np.float64)
+    return np.asarray(one_input(found, x.batch), dtype=np.float64)
 
 
 @handles("Mul")
@@ -238,21 +238,33 @@ def together(call: Call) -> tuple[Secret | Known, Secret | Known]:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
         raise call.wrong("shapes that broadcast", shapes) from None
-    after = {len(value.shape) - value.batch for value in values if isinstance(value, Secret)}
-    if len(after) > 1:
-        found = [(list(x.shape), x.batch) for x in values if isinstance(x, Secret)]
-        hint = "transpose one of them, so that their batch axes meet"
-        raise call.wrong("operands with one batch axis", f"shapes and batch axes {found}", hint)
-    batch = len(shape) - after.pop()
+    batch = _batch_together(call, [value for value in values if isinstance(value, Secret)], shape)
     call.check_batch(shape, batch)
     call.check_elements(shape)
     spreads = [_spread_to(call, index, shape, batch) for index in (0, 1)]
     return spreads[0], spreads[1]
 
 
-def _spread_to(call: Call, index: int, shape: tuple[int, ...], batch: int) -> Secret | Known:
+def _batch_together(call: Call, values: list[Secret], shape: Sequence[int]) -> int | None:
+    """The batch axis of operands that are broadcast to a shape."""
+    apart = [value for value in values if value.batch is not None]
+    if len(apart) < len(values) and {value.shape for value in apart} != {tuple(shape)}:
+        return None
+    after = {len(value.shape) - value.place for value in apart}
+    if len(after) > 1:
+        found = [(list(value.shape), value.batch) for value in values]
+        hint = "transpose one of them, so that their batch axes meet"
+        raise call.wrong("operands with one batch axis", f"shapes and batch axes {found}", hint)
+    return len(shape) - after.pop()
+
+
+def _spread_to(call: Call, index: int, shape: tuple[int, ...], batch: int | None) -> Secret | Known:
     value = call.value(index)
     if isinstance(value, Secret):
         return call.selected(value, np.broadcast_to(call.indices(value), shape), batch)
-    array = np.broadcast_to(call.weights(index), shape)
-    return Known(np.asarray(np.take(array, 0, batch)))
+    return Known(np.asarray(one_input(np.broadcast_to(call.weights(index), shape), batch)))
+
+
+def one_input(array: NDArray[Any], batch: int | None) -> NDArray[Any]:
+    """What a constant is for one input: without the batch axis."""
+    return array if batch is None else np.take(array, 0, batch)

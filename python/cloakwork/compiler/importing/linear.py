@@ -53,8 +53,12 @@ def total(call: Call) -> Secret:
 
 @handles("Gemm")
 def gemm(call: Call) -> Secret:
-    """Alpha A B + beta C, A encrypted [batch, k] and B, C constant."""
-    a = call.secret(0)
+    """Alpha A B + beta C, A encrypted [batch, k] and B, C constant.
+
+    Where the batch is merged with an axis of one input, each row of that goes through the same.
+    """
+    a = call.encrypted(0, merged=True)
+    a = a if a.batch is None else call.in_front(a)
     if call.attribute("transA", 0) or len(a.shape) != 2:
         raise call.wrong("an encrypted matrix [batch, n] that is not transposed", list(a.shape))
     b = call.weights(1)
@@ -67,8 +71,11 @@ def gemm(call: Call) -> Secret:
         if given.size not in (1, weights.shape[1]) or given.shape[:-1] not in ((), (1,)):
             raise call.wrong(f"a bias of {weights.shape[1]}", list(given.shape))
         bias = bias + call.attribute("beta", 1.0) * given.ravel()
-    matrix = sparse.csr_array(call.attribute("alpha", 1.0) * weights.T)
-    return call.affine([(a.name, matrix)], bias, (weights.shape[1],))
+    weights, width = call.attribute("alpha", 1.0) * weights, weights.shape[1]
+    if a.batch is not None:
+        return call.affine([(a.name, sparse.csr_array(weights.T))], bias, (width,))
+    rows, shape = _rows_times(call, call.indices(a), weights), (a.shape[0], width)
+    return call.affine([(a.name, rows)], np.broadcast_to(bias, shape), shape, None)
 
 
 @handles("MatMul")
@@ -81,9 +88,11 @@ def matmul(call: Call) -> Secret:
     assert isinstance(x, Secret)
     weights = call.weights(index)
     if weights.ndim == 1:
-        return _vector_matmul(call, x, weights, index)
+        return _vector_matmul(call, call.apart(x), weights, index)
     if weights.ndim != 2 or len(x.shape) < 2:
         raise call.wrong("a constant matrix [n, m] or vector [n]", list(weights.shape))
+    if index == 0:
+        x = call.apart(x)
     # The axis over which it sums, and for columns the last one: neither is the batch's.
     call.axis(-1, x)
     whole = call.indices(x)
@@ -111,7 +120,7 @@ def _vector_matmul(call: Call, x: Secret, weights: Floats, index: int) -> Secret
         raise call.wrong(f"a constant vector {[x.shape[axis]]}", list(weights.shape))
     rows = np.moveaxis(call.indices(x), axis, -1)
     matrix = _rows_times(call, rows.reshape(-1, weights.size), weights[:, None])
-    shape = without_batch(rows.shape[:-1], batch := x.batch - (axis < x.batch))
+    shape = without_batch(rows.shape[:-1], batch := x.place - (axis < x.place))
     return call.affine([(x.name, matrix)], 0.0, shape, batch)
 
 
@@ -185,9 +194,9 @@ def summed(call: Call, x: Secret, axes: Sequence[int], keep: bool, weight: float
 def reduced(x: Secret, axes: Sequence[int], *, keep: bool) -> tuple[tuple[int, ...], int]:
     """The shape and the batch axis of x without some axes, or with a length of 1 in these."""
     if keep:
-        return tuple(1 if n in axes else length for n, length in enumerate(x.shape)), x.batch
+        return tuple(1 if n in axes else length for n, length in enumerate(x.shape)), x.place
     shape = tuple(length for n, length in enumerate(x.shape) if n not in axes)
-    return shape, x.batch - sum(axis < x.batch for axis in axes)
+    return shape, x.place - sum(axis < x.place for axis in axes)
 
 
 @handles("BatchNormalization")

@@ -55,7 +55,7 @@ def flatten(call: Call) -> Secret:
 @handles("Reshape")
 def reshape(call: Call) -> Secret:
     """0 keeps a length, -1 is what remains; the batch stays behind as many elements as before."""
-    x = call.encrypted(0)
+    x = call.encrypted(0, merged=True)
     given = call.integers(1)
     if not call.attribute("allowzero", 0):
         given = [
@@ -65,25 +65,33 @@ def reshape(call: Call) -> Secret:
         found = call.indices(x).reshape(given)
     except ValueError:
         raise call.wrong(f"a shape of the elements of {list(x.shape)}", given) from None
-    return call.selected(x, found, _batch_after(x, found.shape))
+    return call.selected(x, found, _batch_after(call, x, found.shape))
 
 
-def _batch_after(x: Secret, shape: Sequence[int]) -> int:
-    """The batch axis of the same elements in another shape: where it is, or else the first fit."""
+def _batch_after(call: Call, x: Secret, shape: Sequence[int]) -> int | None:
+    """The batch axis of the same elements in another shape: where it is, or else the first fit.
+
+    None where a model of a batch of 1 has merged it: no input can be mixed with another.
+    """
+    if x.batch is None:
+        return None
     before = np.cumprod([1, *shape])
-    ahead = int(np.prod(x.shape[: x.batch]))
+    ahead = int(np.prod(x.shape[: x.place]))
     fits = [n for n, length in enumerate(shape) if length == 1 and before[n] == ahead]
+    if not fits and call.state.single:
+        return None
     return x.batch if x.batch in fits or not fits else fits[0]
 
 
 @handles("Transpose")
 def transpose(call: Call) -> Secret:
     """In any order, that of the batch axis as well."""
-    x = call.encrypted(0)
+    x = call.encrypted(0, merged=True)
     axes = [int(axis) for axis in call.attribute("perm", range(len(x.shape))[::-1])]
     if sorted(axes) != list(range(len(x.shape))):
         raise call.wrong(f"a permutation of {len(x.shape)} axes", axes)
-    return call.selected(x, call.indices(x).transpose(axes), axes.index(x.batch))
+    batch = None if x.batch is None else axes.index(x.batch)
+    return call.selected(x, call.indices(x).transpose(axes), batch)
 
 
 @handles("Squeeze")
@@ -99,7 +107,7 @@ def squeeze(call: Call) -> Secret:
     )
     if any(x.shape[axis] != 1 for axis in axes):
         raise call.wrong("axes of length 1", f"{axes} of {list(x.shape)}")
-    batch = x.batch - sum(axis < x.batch for axis in axes)
+    batch = x.place - sum(axis < x.place for axis in axes)
     return call.selected(x, np.squeeze(call.indices(x), tuple(axes)), batch)
 
 
@@ -111,7 +119,7 @@ def unsqueeze(call: Call) -> Secret:
     rank = len(x.shape) + len(given)
     axes = tuple(call.any_axis(int(axis), rank) for axis in given)
     older = [axis for axis in range(rank) if axis not in axes]
-    return call.selected(x, np.expand_dims(call.indices(x), axes), older[x.batch])
+    return call.selected(x, np.expand_dims(call.indices(x), axes), older[x.place])
 
 
 @handles("Slice")
@@ -172,7 +180,7 @@ def gather(call: Call) -> Secret:
     axis = call.axis(int(call.attribute("axis", 0)), x)
     if indices.dtype.kind not in "iu" or (np.abs(indices + 0.5) > x.shape[axis]).any():
         raise call.wrong(f"indices below {x.shape[axis]}", indices.ravel()[:4].tolist())
-    batch = x.batch + (indices.ndim - 1 if axis < x.batch else 0)
+    batch = x.place + (indices.ndim - 1 if axis < x.place else 0)
     return call.selected(x, np.take(call.indices(x), indices, axis), batch)
 
 
@@ -259,8 +267,9 @@ def pad(call: Call) -> Secret:
 @handles("Concat")
 def concat(call: Call) -> Secret:
     """Of encrypted values and constants, along an axis of one input."""
-    values = [call.value(index) for index, _ in enumerate(call.inputs)]
-    batches = {value.batch for value in values if isinstance(value, Secret)}
+    found = [call.value(index) for index, _ in enumerate(call.inputs)]
+    values = [call.apart(value) if isinstance(value, Secret) else value for value in found]
+    batches = {value.place for value in values if isinstance(value, Secret)}
     if len(batches) > 1:
         hint = "transpose some of them, so that their batch axes meet"
         raise call.wrong("values with one batch axis", f"axes {sorted(batches)}", hint)

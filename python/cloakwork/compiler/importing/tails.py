@@ -185,7 +185,9 @@ def client_value(call: Call) -> Sequence[Value] | None:
         return [_LATER_KINDS[call.kind](call, x)]
     if isinstance(x, Known) or call.kind in _LATER_KINDS:
         return None
-    if isinstance(x, Secret) and x.batch and call.kind not in _PASSING:
+    if isinstance(x, Secret) and x.batch is None and x.shape[:1] == (1,):
+        x = call.apart(x)
+    if isinstance(x, Secret) and x.batch != 0 and call.kind not in _PASSING:
         # The client's steps have the batch in front; the server's functions need not.
         if ("", call.kind) in HANDLERS:
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -37,22 +37,29 @@ class Secret:
     """An encrypted value of the graph.
 
     shape   with a batch axis of length 1
-    batch   the place of that axis: in front, but where a model has moved it for a while
+    batch   the place of that axis: in front, but where a model has moved it for a while; None where
+            a model for a batch of 1 has merged it with others, as attention does with its heads
     """
 
     name: str
     shape: tuple[int, ...]
-    batch: int = 0
+    batch: int | None = 0
 
     @property
     def inner(self) -> tuple[int, ...]:
         """The shape without the batch axis."""
         return without_batch(self.shape, self.batch)
 
+    @property
+    def place(self) -> int:
+        """The place of the batch axis of a value that has it apart."""
+        assert self.batch is not None
+        return self.batch
 
-def without_batch(shape: Sequence[int], batch: int) -> tuple[int, ...]:
+
+def without_batch(shape: Sequence[int], batch: int | None) -> tuple[int, ...]:
     """A shape without the axis of the batch."""
-    return (*shape[:batch], *shape[batch + 1 :])
+    return tuple(shape) if batch is None else (*shape[:batch], *shape[batch + 1 :])
 
 
 @dataclass(frozen=True)
@@ -82,11 +89,13 @@ class Reading:
     """The state of an import.
 
     client   the names of nodes that the client computes, see `tails`
+    single   whether the model is for a batch of 1 alone: then no node can mix inputs
     steps    its steps so far
     """
 
     builder: Builder
     client: frozenset[str] = frozenset()
+    single: bool = False
     steps: list[ClientStep] = field(default_factory=list)
 
     def step(self, kind: str, inputs: Sequence[Secret | Later], **parameters: Any) -> Later:
@@ -146,12 +155,27 @@ class Call:
             raise self.wrong(f"an input number {index}", "none")
         return found
 
-    def encrypted(self, index: int) -> Secret:
-        """An input that must be encrypted, with its batch axis anywhere."""
+    def encrypted(self, index: int, *, merged: bool = False) -> Secret:
+        """An input that must be encrypted, with its batch axis anywhere.
+
+        merged   whether that axis may be merged with others
+        """
         found = self.value(index)
         if not isinstance(found, Secret):
             raise self.wrong(f"an encrypted input number {index}", _described(found))
-        return found
+        return found if merged else self.apart(found)
+
+    def apart(self, x: Secret) -> Secret:
+        """The same value; ModelError unless it has a batch axis, or one in front that can be it."""
+        if x.batch is not None:
+            return x
+        if x.shape[:1] != (1,):
+            raise self.wrong(
+                "the batch axis apart from others",
+                f"it merged in the shape {list(x.shape)}",
+                "reshape to [batch, ...] before this node",
+            )
+        return replace(x, batch=0)
 
     def secret(self, index: int) -> Secret:
         """An input that must be encrypted, with its batch axis in front."""
@@ -159,6 +183,7 @@ class Call:
 
     def in_front(self, x: Secret) -> Secret:
         """The same value; ModelError unless its batch axis is in front."""
+        x = self.apart(x)
         if x.batch:
             raise self.wrong(
                 "the batch axis in front",
@@ -225,7 +250,7 @@ class Call:
         size = self.builder.size(value.name)
         return np.arange(size, dtype=np.int64).reshape(value.shape)
 
-    def selected(self, value: Secret, indices: NDArray[np.int64], batch: int = 0) -> Secret:
+    def selected(self, value: Secret, indices: NDArray[np.int64], batch: int | None = 0) -> Secret:
         """The elements at flat indices, 0 where -1; the value itself where they agree.
 
         batch   the place of the batch axis in the shape of the indices, and of the result
@@ -240,8 +265,10 @@ class Call:
             name = self.builder.select(value.name, flat, without_batch(shape, batch))
         return Secret(name, shape, batch)
 
-    def check_batch(self, shape: Sequence[int], batch: int = 0) -> None:
-        """ModelError unless the batch axis is still there."""
+    def check_batch(self, shape: Sequence[int], batch: int | None = 0) -> None:
+        """ModelError unless the batch axis is still there, or is known to be merged."""
+        if batch is None:
+            return
         if not batch < len(shape) or shape[batch] != 1:
             place = f"at axis {batch}" if batch else "in front"
             raise self.wrong(
@@ -250,9 +277,9 @@ class Call:
                 "reshape to [batch, ...], and keep elements of different inputs apart",
             )
 
-    def affine(self, terms: Any, bias: Any, shape: Sequence[int], batch: int = 0) -> Secret:
+    def affine(self, terms: Any, bias: Any, shape: Sequence[int], batch: int | None = 0) -> Secret:
         """A new Affine; `shape` is without the batch, which the result has at an axis."""
-        whole = (*shape[:batch], 1, *shape[batch:])
+        whole = tuple(shape) if batch is None else (*shape[:batch], 1, *shape[batch:])
         return Secret(self.builder.affine(terms, bias, tuple(shape)), whole, batch)
 
     def check_elements(self, shape: Sequence[int]) -> None:
@@ -270,7 +297,7 @@ class Call:
 
 def to_front(x: Secret) -> list[int]:
     """The order of axes that has the batch in front."""
-    return [x.batch, *(axis for axis, _ in enumerate(x.shape) if axis != x.batch)]
+    return [x.place, *(axis for axis, _ in enumerate(x.shape) if axis != x.batch)]
 
 
 def _described(value: Value) -> str:

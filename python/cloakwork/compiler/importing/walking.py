@@ -113,6 +113,7 @@ class _Walk:
             self._give(
                 f"{name}: tensor {tensor.name!r}", tensor.name, Known(array_of(tensor, name))
             )
+        self.state.single = _is_single(model)
         for given in model.graph.input:
             # Before IR version 4 initializers are inputs as well.
             if not isinstance(self.values.get(given.name), Known):
@@ -301,7 +302,7 @@ class _Walk:
                     "constant; remove it from the outputs"
                 )
             if isinstance(value, Secret):
-                _check_in_front(value, f"{place} {output.name!r}")
+                value = _in_front(value, f"{place} {output.name!r}")
                 outputs[self._named(value, output.name).name] = None
             elif value.name in renamed:
                 copy = self.state.step("identity", [value])
@@ -343,12 +344,27 @@ class _Walk:
         return Secret(made, value.shape)
 
 
-def _check_in_front(value: Secret, place: str) -> None:
+def _in_front(value: Secret, place: str) -> Secret:
+    if value.batch is None and value.shape[:1] == (1,):
+        return replace(value, batch=0)
+    if value.batch is None:
+        raise ModelError(
+            f"{place}: expected the batch axis in front, found it merged with others in "
+            f"{list(value.shape)}; end the model with a Reshape to [1, ...]"
+        )
     if value.batch:
         raise ModelError(
             f"{place}: expected the batch axis in front, found it at axis {value.batch} of "
             f"{list(value.shape)}; end the model with Transpose(perm={to_front(value)})"
         )
+    return value
+
+
+def _is_single(model: Any) -> bool:
+    """Whether all inputs have a batch of 1, and no other."""
+    stored = {tensor.name for tensor in model.graph.initializer}
+    given = [one.type.tensor_type.shape.dim for one in model.graph.input if one.name not in stored]
+    return all(axes and axes[0].dim_value == 1 for axes in given)
 
 
 def _handler(domain: str, kind: str) -> Handler | None:
