@@ -223,7 +223,7 @@ def row_of(name: str) -> Row:
 
 # Ops of ONNX that are refused, by what stands in the way.
 _IN_THE_WAY = {
-    "control flow": ("If", "Loop", "Scan", "SequenceMap"),
+    "control flow": ("SequenceMap",),
     "sequences, maps and optional values": (
         "CastMap", "ConcatFromSequence", "DictVectorizer", "OptionalGetElement",
         "OptionalHasElement", "Optional", "SequenceAt", "SequenceConstruct", "SequenceEmpty",
@@ -260,6 +260,7 @@ def operators() -> Iterator[Row]:
     import onnx
     from cloakwork.compiler.importing.heads import HEAD_OPS
     from cloakwork.compiler.importing.tails import CLIENT_OPS
+    from cloakwork.compiler.importing.unrolling import UNROLLED
     from cloakwork.compiler.importing.walking import handled_kinds
 
     known, reasons = (
@@ -274,6 +275,7 @@ def operators() -> Iterator[Row]:
             *(["the server"] if name in known.get(domain, ()) else []),
             *(["the client, before encryption"] if name in HEAD_OPS else []),
             *(["the client, at the end"] if name in CLIENT_OPS else []),
+            *(["nobody: unrolled, where constants decide"] if name in UNROLLED else []),
         ]
         why = "" if states else reasons.get(name, "no map, product or function of it here")
         place = f"{name} (`{domain}`)" if domain else name

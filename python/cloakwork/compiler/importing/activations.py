@@ -135,6 +135,7 @@ def hard_swish(call: Call) -> Secret:
 def clip(call: Call) -> Secret:
     """Between two constants, either of which may be missing."""
     low, high = (call.setting(name, index) for name, index in (("min", 1), ("max", 2)))
+    low = None if low is not None and np.isneginf(low) else low
     return clipped(call, call.encrypted(0), low, high)
 
 
@@ -238,14 +239,14 @@ def together(call: Call) -> tuple[Secret | Known, Secret | Known]:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
         raise call.wrong("shapes that broadcast", shapes) from None
-    batch = _batch_together(call, [value for value in values if isinstance(value, Secret)], shape)
+    batch = batch_together(call, [value for value in values if isinstance(value, Secret)], shape)
     call.check_batch(shape, batch)
     call.check_elements(shape)
     spreads = [_spread_to(call, index, shape, batch) for index in (0, 1)]
     return spreads[0], spreads[1]
 
 
-def _batch_together(call: Call, values: list[Secret], shape: Sequence[int]) -> int | None:
+def batch_together(call: Call, values: list[Secret], shape: Sequence[int]) -> int | None:
     """The batch axis of operands that are broadcast to a shape."""
     apart = [value for value in values if value.batch is not None]
     if len(apart) < len(values) and {value.shape for value in apart} != {tuple(shape)}:
@@ -262,7 +263,8 @@ def _spread_to(call: Call, index: int, shape: tuple[int, ...], batch: int | None
     value = call.value(index)
     if isinstance(value, Secret):
         return call.selected(value, np.broadcast_to(call.indices(value), shape), batch)
-    return Known(np.asarray(one_input(np.broadcast_to(call.weights(index), shape), batch)))
+    weights = call.weights(index, masks=call.kind == "Add")
+    return Known(np.asarray(one_input(np.broadcast_to(weights, shape), batch)))
 
 
 def one_input(array: NDArray[Any], batch: int | None) -> NDArray[Any]:

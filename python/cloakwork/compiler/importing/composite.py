@@ -15,8 +15,10 @@ from scipy import sparse
 from cloakwork.compiler.building import selection
 from cloakwork.compiler.importing.activations import (
     applied,
+    batch_together,
     combined,
     multiplied,
+    one_input,
     scaled,
     spread,
     together,
@@ -181,6 +183,8 @@ def thresholded(call: Call) -> Secret:
 @handles("Where")
 def where(call: Call) -> Secret:
     """Of a comparison c: b + c (a - b), with a and b encrypted or constant."""
+    if isinstance(call.value(0), Known):
+        return _where_known(call)
     condition = call.secret(0)
     shapes = [getattr(call.value(index), "shape", ()) for index in range(3)]
     if any(shape not in (condition.shape, condition.shape[1:], (), (1,)) for shape in shapes):
@@ -194,6 +198,29 @@ def where(call: Call) -> Secret:
     return combined(call, [b, chosen], [1.0, 1.0])
 
 
+def _where_known(call: Call) -> Secret:
+    """Elements of one or the other, by a constant condition."""
+    values = [call.value(index) for index in range(3)]
+    shapes = [getattr(value, "shape", ()) for value in values]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise call.wrong("shapes that broadcast", shapes) from None
+    batch = batch_together(call, [value for value in values if isinstance(value, Secret)], shape)
+    call.check_elements(shape)
+    chosen = np.broadcast_to(call.constant(0).astype(np.bool_), shape)
+    parts, bias = list[Secret](), np.zeros(shape)
+    for index, here in ((1, chosen), (2, ~chosen)):
+        value = values[index]
+        if isinstance(value, Secret):
+            places = np.broadcast_to(call.indices(value), shape)
+            parts.append(call.selected(value, np.where(here, places, -1), batch))
+        else:
+            bias = np.where(here, call.weights(index, masks=True), bias)
+    found = combined(call, parts, [1.0] * len(parts))
+    return scaled(call, found, 1.0, one_input(bias, batch)) if bias.any() else found
+
+
 def _spread(call: Call, index: int, like: Secret) -> Secret | Known:
     value = call.value(index)
     if isinstance(value, Secret):
@@ -201,19 +228,6 @@ def _spread(call: Call, index: int, like: Secret) -> Secret | Known:
             raise call.wrong("operands of one shape", (value.shape, like.shape))
         return call.in_front(value)
     return Known(np.broadcast_to(call.weights(index), like.shape)[0])
-
-
-@handles("Softmax")
-def softmax(call: Call) -> Secret:
-    """exp(x) over its sum.  No maximum is subtracted: the sample's range bounds exp."""
-    x = call.secret(0)
-    axis = call.axis(int(call.attribute("axis", 1 if call.version < 13 else -1)), x)
-    axes = tuple(range(axis, len(x.shape))) if call.version < 13 else (axis,)
-    weights = applied(call, x, "exp")
-    total = summed(call, weights, axes, keep=True)
-    inverse = applied(call, total, "reciprocal")
-    spread = np.broadcast_to(call.indices(inverse), x.shape)
-    return multiplied(call, weights, call.selected(inverse, spread))
 
 
 @handles("LayerNormalization")

@@ -83,7 +83,7 @@ def matmul(call: Call) -> Secret:
     """With a constant on either side, or of two encrypted values."""
     a, b = call.value(0), call.value(1)
     if isinstance(a, Secret) and isinstance(b, Secret):
-        return _encrypted_matmul(call, call.in_front(a), call.in_front(b))
+        return encrypted_matmul(call, call.in_front(a), call.in_front(b))
     x, index = (a, 1) if isinstance(a, Secret) else (b, 0)
     assert isinstance(x, Secret)
     weights = call.weights(index)
@@ -137,7 +137,7 @@ def _rows_times(call: Call, rows: NDArray[np.int64], weights: Floats) -> Any:
     return sparse.csr_array(sparse.coo_array(entries, shape=(outputs.size, rows.size)))
 
 
-def _encrypted_matmul(call: Call, a: Secret, b: Secret) -> Secret:
+def encrypted_matmul(call: Call, a: Secret, b: Secret) -> Secret:
     """[.., m, k] by [.., k, n]: all products, then sums."""
     if len(a.shape) < 3 or len(b.shape) < 3 or a.shape[-1] != b.shape[-2]:
         raise call.wrong("shapes [batch, m, k] and [batch, k, n]", (a.shape, b.shape))

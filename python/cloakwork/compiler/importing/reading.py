@@ -42,6 +42,7 @@ def read_model(given: str | Path | bytes | Any) -> tuple[Any, str]:
     else:
         model, name = _parsed(onnx, given)
     _check_texts(model, name)
+    model = _inlined(onnx, model, name)
     _check_versions(model, name)
     if model.graph.sparse_initializer:
         stored = model.graph.sparse_initializer[0].values.name
@@ -50,7 +51,7 @@ def read_model(given: str | Path | bytes | Any) -> tuple[Any, str]:
             "as an initializer"
         )
     for tensor in model.graph.initializer:
-        array_of(tensor, name)
+        array_of(tensor, name, masks=True)
     return model, name
 
 
@@ -69,6 +70,21 @@ def _parsed(onnx: Any, given: str | Path | bytes) -> tuple[Any, str]:
     if not model.graph.node:
         raise ModelError(f"{name}: expected an ONNX model with nodes, found none")
     return model, name
+
+
+def _inlined(onnx: Any, model: Any, name: str) -> Any:
+    """Without local functions: each call is the nodes of its function."""
+    if not model.functions:
+        return model
+    import onnx.inliner
+
+    try:
+        return onnx.inliner.inline_local_functions(model)
+    except Exception as error:  # the checker's, and the inliner's own
+        raise ModelError(
+            f"{name}: the local function {model.functions[0].name!r}, or another, cannot be "
+            f"inlined: {error}"
+        ) from error
 
 
 def _check_texts(message: Any, place: str) -> None:
@@ -100,11 +116,6 @@ def _check_versions(model: Any, name: str) -> None:
                     f"{name}: node {used[0].name or used[0].op_type!r}: expected ops of ai.onnx "
                     f"or {ML_DOMAIN}, found the domain {domain!r}"
                 )
-    if model.functions:
-        raise ModelError(
-            f"{name}: expected no local functions, found {model.functions[0].name!r}; inline them: "
-            "onnx.inliner.inline_local_functions(model)"
-        )
 
 
 def versions_of(model: Any) -> dict[str, int]:
@@ -113,8 +124,11 @@ def versions_of(model: Any) -> dict[str, int]:
     return {("" if domain == "ai.onnx" else domain): v for domain, v in found.items()}
 
 
-def array_of(tensor: Any, place: str) -> NDArray[Any]:
-    """A stored tensor, whose bytes must match its type and shape."""
+def array_of(tensor: Any, place: str, *, masks: bool = False) -> NDArray[Any]:
+    """A stored tensor, whose bytes must match its type and shape.
+
+    masks   whether it may have -inf, which masks of attention add: whatever else reads it refuses
+    """
     onnx = onnx_module()
     name = f"{place}: tensor {tensor.name!r}"
     if tensor.data_location == onnx.TensorProto.EXTERNAL:
@@ -131,7 +145,8 @@ def array_of(tensor: Any, place: str) -> NDArray[Any]:
         found = np.asarray(onnx.numpy_helper.to_array(tensor))
     except (ValueError, TypeError, KeyError, OverflowError, AttributeError) as error:
         raise ModelError(f"{name}: expected numbers for the shape {lengths}: {error}") from error
-    if found.dtype.kind == "f" and not np.isfinite(found).all():
+    allowed = found[~np.isneginf(found)] if masks and found.dtype.kind == "f" else found
+    if found.dtype.kind == "f" and not np.isfinite(allowed).all():
         raise ModelError(f"{name}: expected finite numbers, found NaN or infinity")
     return found
 
@@ -152,7 +167,7 @@ def attributes_of(node: Any, place: str) -> dict[str, Any]:
         except ValueError as error:
             raise ModelError(f"{place}: {error}") from error
         if kind == onnx.AttributeProto.TENSOR:
-            value = array_of(value, place)
+            value = array_of(value, place, masks=node.op_type == "Constant")
         elif isinstance(value, bytes):
             value = value.decode("utf-8", "replace")
         elif kind == onnx.AttributeProto.STRINGS:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloakwork.compiler.importing.proving import Original, Rows, with_batch
 from cloakwork.compiler.importing.reading import onnx_module, versions_of
+from cloakwork.compiler.importing.unrolling import alive, graphs_of, nodes_of
 
 Values = NDArray[Any]
 # A value of a node differs if it is off by more, relative to its largest.
@@ -20,15 +21,22 @@ _ADVICE = "this is an error of the importer, or of onnx.reference: please report
 
 
 def original_of(
-    model: Any, name: str, results: Sequence[str], values_of: Callable[[Rows], Mapping[str, Values]]
+    model: Any,
+    flat: Any,
+    name: str,
+    results: Sequence[str],
+    values_of: Callable[[Rows], Mapping[str, Values]],
 ) -> Original:
     """The model for a proof.
 
+    flat        the same without control flow
     results     the names of its outputs
     values_of   the values that the importer's graph has for the model's names, before any is
                 merged with another
     """
     runners: list[Any] = []
+    if any(map(_is_misread, nodes_of(model.graph))):
+        model = flat
 
     def evaluated(rows: Rows, names: Sequence[str] | None, **options: Any) -> Any:
         feeds = {key: _typed(values, types[key]) for key, values in rows.items()}
@@ -50,7 +58,7 @@ def original_of(
                     return f"{node.op_type} {node.name!r} -> {output!r}"
         return ""
 
-    known = not any(map(_is_beyond, model.graph.node))
+    known = not any(map(_is_beyond, nodes_of(model.graph)))
     return Original(name, run, True, _ADVICE, blame, runs=known)
 
 
@@ -58,6 +66,19 @@ def _is_beyond(node: Any) -> bool:
     """Whether the reference takes a recurrent node for another: it ignores these attributes."""
     named = {attribute.name for attribute in node.attribute}
     return node.op_type in _GATES and bool(named & {"activations", "clip", "input_forget"})
+
+
+def _is_misread(node: Any) -> bool:
+    """Whether the reference takes a loop for another, or not at all.
+
+    It takes no turn without a condition, joins the results of all turns without a new axis, and
+    scans along the first axis alone: of onnx 1.23.
+    """
+    own = {attribute.name: attribute for attribute in node.attribute}
+    if node.op_type == "Loop":
+        return not node.input[1] or len(own["body"].g.output) > len(node.input) - 1
+    others = (values.ints for name, values in own.items() if name.startswith("scan_"))
+    return node.op_type == "Scan" and any(any(values) for values in others)
 
 
 def _runner(model: Any, feeds: Mapping[str, Values]) -> Callable[..., Any]:
@@ -133,6 +154,8 @@ def _runnable(model: Any, *, doubles: bool) -> Any:
     onnx = onnx_module()
     copy = type(model)()
     copy.CopyFrom(model)
+    copy.graph.ClearField("node")
+    copy.graph.node.extend(alive(model.graph))
     for node in copy.graph.node:
         if node.op_type == "ZipMap":
             node.CopyFrom(onnx.helper.make_node("Identity", node.input, node.output, node.name))
@@ -144,9 +167,10 @@ def _runnable(model: Any, *, doubles: bool) -> Any:
 def _to_doubles(onnx: Any, graph: Any) -> None:
     """Widen initializers, constants and casts."""
     kinds = onnx.TensorProto
-    for tensor in graph.initializer:
-        _widen(onnx, tensor)
-    for node in graph.node:
+    for own in graphs_of(graph):
+        for tensor in own.initializer:
+            _widen(onnx, tensor)
+    for node in nodes_of(graph):
         for attribute in node.attribute:
             if node.op_type == "Cast" and attribute.name == "to" and attribute.i == kinds.FLOAT:
                 attribute.i = kinds.DOUBLE

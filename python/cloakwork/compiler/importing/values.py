@@ -212,12 +212,17 @@ class Call:
         listed: list[int] = found.ravel().tolist()
         return listed
 
-    def weights(self, index: int) -> NDArray[np.float64]:
-        """A constant of finite real numbers."""
+    def weights(self, index: int, *, masks: bool = False) -> NDArray[np.float64]:
+        """A constant of finite real numbers.
+
+        masks   whether it may mask by -inf, for which exporters also take the least float32
+        """
         found = self.constant(index)
         if found.dtype.kind not in "fiub":
             raise self.wrong("real numbers", found.dtype)
         floats = found.astype(np.float64)
+        if masks:
+            floats[np.isneginf(floats)] = np.finfo(np.float32).min
         if not np.isfinite(floats).all():
             raise self.wrong("finite weights", f"NaN or infinity in input number {index}")
         return floats

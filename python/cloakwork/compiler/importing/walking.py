@@ -16,6 +16,7 @@ from cloakwork.compiler.client_tail import ClientTail
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing import (
     activations,
+    attention,
     composite,
     linear,
     machines,
@@ -38,6 +39,7 @@ from cloakwork.compiler.importing.reading import (
 from cloakwork.compiler.importing.references import original_of
 from cloakwork.compiler.importing.schemas import check_node
 from cloakwork.compiler.importing.tails import CLIENT_OPS, client_nodes, client_value
+from cloakwork.compiler.importing.unrolling import alive, unrolled
 from cloakwork.compiler.importing.values import (
     HANDLERS,
     MOST_ELEMENTS,
@@ -57,7 +59,7 @@ from cloakwork.errors import ModelError
 
 # Imported for the handlers that they register.
 FAMILIES = (
-    activations, composite, linear, machines, matrices, recurrent, scores, shapes, trees,
+    activations, attention, composite, linear, machines, matrices, recurrent, scores, shapes, trees,
 )  # fmt: skip
 # Instead of nodes that cannot be compiled.
 _HINTS = {
@@ -70,13 +72,14 @@ _HINTS = {
 def from_onnx(given: str | Path | bytes | Any) -> tuple[Graph, Original]:
     """The graph of an ONNX model, and the model; ModelError names a node that it refuses."""
     model, name = read_model(given)
-    walk = _walked(model, name, Path(given).stem if isinstance(given, str | Path) else name)
+    flat = unrolled(model, name)
+    walk = _walked(flat, name, Path(given).stem if isinstance(given, str | Path) else name)
     made = walk.graph()
 
     def values_of(rows: Rows) -> Mapping[str, Any]:
-        return _walked(model, name, made.name).all_values(rows)
+        return _walked(flat, name, made.name).all_values(rows)
 
-    return simplified(made), original_of(model, name, made.results, values_of)
+    return simplified(made), original_of(model, flat, name, made.results, values_of)
 
 
 def _walked(model: Any, name: str, title: str) -> _Walk:
@@ -86,21 +89,10 @@ def _walked(model: Any, name: str, title: str) -> _Walk:
     return walk
 
 
-def _alive(graph: Any) -> list[Any]:
-    """The nodes on which an output depends: exporters leave others behind."""
-    needed = {output.name for output in graph.output}
-    kept = []
-    for node in reversed(graph.node):
-        if needed.intersection(node.output):
-            needed.update(node.input)
-            kept.append(node)
-    return kept[::-1]
-
-
 class _Walk:
     def __init__(self, model: Any, name: str, title: str) -> None:
         self.model, self.name, self.versions = model, name, versions_of(model)
-        self.nodes = _alive(model.graph)
+        self.nodes = alive(model.graph)
         self.state = Reading(Builder(name=title), client_nodes(self.nodes, model.graph))
         self.head = Head(*head_nodes(self.nodes, model.graph, self.state.client))
         # Outputs keep their names: no other value takes one.
@@ -111,7 +103,9 @@ class _Walk:
         self.lost: dict[str, str] = {}
         for tensor in model.graph.initializer:
             self._give(
-                f"{name}: tensor {tensor.name!r}", tensor.name, Known(array_of(tensor, name))
+                f"{name}: tensor {tensor.name!r}",
+                tensor.name,
+                Known(array_of(tensor, name, masks=True)),
             )
         self.state.single = _is_single(model)
         for given in model.graph.input:
