@@ -100,6 +100,18 @@ def test_what_a_mask_hides_needs_no_exponential(nodes: Any, least: float) -> Non
     assert sum(one.size for one in exponentials) == MASK.sum()
 
 
+def test_a_mask_of_inputs_is_not_taken_for_a_constant() -> None:
+    """1e9 x - 1e9 is 0 where x is 1, whatever it is in the sample."""
+    nodes = [node("Mul", "x big", "a"), node("Add", "a low", "b"),
+             node("Softmax", "b", "p", axis=1), node("MatMul", "p w")]  # fmt: skip
+    constants = {"big": np.array([1.0, 1e9, 1.0]), "low": np.array([0.0, -1e9, -1e9]),
+                 "w": np.array([[1.0], [2.0], [4.0]])}  # fmt: skip
+    model = model_of(nodes, (3,), constants)
+    found = from_model(model).predict(np.array([[0.5, 1.0, 0.5], [0.5, 0.0, 0.5]]))["y"]
+    half = np.exp(0.5)
+    np.testing.assert_allclose(found[:, 0], [(half + 2) / (half + 1), 1.0])
+
+
 def test_masked_attention_is_encrypted() -> None:
     made = attention(q_num_heads=2, kv_num_heads=2, is_causal=1)
     model = fhe.compile(made, X, degree=1 << 11, insecure=True, precision=0.02)

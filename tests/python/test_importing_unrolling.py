@@ -172,8 +172,10 @@ EMPTY = model_of(
 REFUSED = [
     (with_condition([node("ReduceSum", "x", "s"), node("Greater", "s zero", "c")]),
      "If .*expected a condition that is a constant of the model, found 'c', which depends on the"),
-    (with_condition([node("Greater", "x zero", "c")]), "depends on the inputs; compute both ways"),
+    (with_condition([node("Greater", "x zero", "c")]), "or on chance; compute both ways"),
     (with_condition([node("Shape", "x", "c")]), r"expected one condition, found the shape \(3,\)"),
+    (with_condition([node("Shape", "x", "n"), node("Bernoulli", "zero", "c", dtype=9)]),
+     "'c', which depends on the inputs or on chance"),
     (with_condition([node("Shape", "missing", "c")]), "'c', which it needs, cannot be computed"),
     (ENDLESS, f"at most {_MOST_NODES} nodes after loops are unrolled"),
     (EMPTY, f"at most {_MOST_NODES} nodes after loops are unrolled"),

@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from cloakwork.compiler.importing.activations import applied, multiplied, scaled
 from cloakwork.compiler.importing.linear import encrypted_matmul, summed
 from cloakwork.compiler.importing.values import Call, Secret, handles
-from cloakwork.compiler.nodes import Affine
+from cloakwork.compiler.nodes import Affine, Node, Product
+
+Floats = NDArray[np.float64]
 
 # Exporters add the least float of a type, or some such number, to what is masked: exp of it is 0.
 _MASKED = -1e8
+# Inputs, and values of functions, that a mask hides.
+_USUAL = 1e2
 
 
 @handles("Softmax")
@@ -32,10 +36,37 @@ def softmax(call: Call) -> Secret:
 
 def _unmasked(call: Call, x: Secret) -> NDArray[np.bool_]:
     """Of x's shape: what is not a constant far below all others, plus something."""
-    node = next((node for node in call.builder.nodes if node.output == x.name), None)
+    nodes = call.builder.nodes
+    node = next(node for node in nodes if node.output == x.name)
     if not isinstance(node, Affine):
         return np.ones(x.shape, dtype=np.bool_)
-    return (np.asarray(node.bias).ravel() > _MASKED).reshape(x.shape)
+    bias = np.asarray(node.bias, dtype=np.float64).ravel()
+    masked = bias <= _MASKED
+    if masked.any():
+        # A mask that an input takes back, as 1e9 m - 1e9, is none.
+        masked &= _largest(nodes, x.name) < 1.5 * np.abs(bias)
+    return ~masked.reshape(x.shape)
+
+
+def _largest(nodes: Sequence[Node], name: str) -> Floats:
+    """A bound of each element of a value, its constant included, for usual inputs."""
+    needed, bounds = {name}, dict[str, Floats]()
+    for node in reversed(nodes):
+        if node.output in needed:
+            needed.update(node.inputs)
+    for node in nodes:
+        if node.output not in needed:
+            continue
+        found = np.full(node.size, _USUAL)
+        if isinstance(node, Affine):
+            found = np.abs(np.asarray(node.bias, dtype=np.float64)).ravel() + np.zeros(node.size)
+            for term, matrix in node.terms:
+                found += abs(matrix) @ bounds[term]
+        elif isinstance(node, Product):
+            first, second = (bounds[own] for own in node.inputs)
+            found = first * second
+        bounds[node.output] = found
+    return bounds[name]
 
 
 def _softmax(call: Call, x: Secret, axes: Sequence[int], kept: NDArray[np.bool_]) -> Secret:

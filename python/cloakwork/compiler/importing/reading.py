@@ -19,7 +19,11 @@ ML_DOMAIN = "ai.onnx.ml"
 OWN_DOMAIN = "cloakwork"
 # FLOAT, FLOAT16, DOUBLE, BFLOAT16 of onnx.TensorProto.
 FLOAT_TYPES = (1, 10, 11, 16)
-_NAMES = {"": "ai.onnx", "ai.onnx": "ai.onnx"}
+# Nodes that draw numbers.
+RANDOM = (
+    "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
+    "RandomUniformLike",
+)  # fmt: skip
 
 
 def onnx_module() -> Any:

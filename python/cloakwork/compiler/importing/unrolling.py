@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.compiler.importing.reading import array_of, onnx_module, versions_of
+from cloakwork.compiler.importing.reading import RANDOM, array_of, onnx_module, versions_of
 from cloakwork.compiler.importing.schemas import check_node
 from cloakwork.compiler.importing.values import MOST_ELEMENTS
 from cloakwork.errors import ModelError
@@ -93,7 +93,7 @@ class _Unrolling:
         self.tensors: list[Any] = []
         stored = {tensor.name for tensor in model.graph.initializer}
         self.inputs = {own.name: own for own in model.graph.input if own.name not in stored}
-        # What depends on the values of inputs.
+        # What depends on the values of inputs, or on chance.
         self.secret = set(self.inputs)
         self.stored = {tensor.name: tensor for tensor in model.graph.initializer}
         # The place of the node that gives a value.
@@ -140,7 +140,8 @@ class _Unrolling:
         """Append a node without inner graphs."""
         self.givers.update(dict.fromkeys(node.output, len(self.nodes)))
         self.nodes.append(node)
-        if node.op_type not in _OF_SHAPES and self.secret.intersection(node.input):
+        depends = node.op_type in RANDOM or self.secret.intersection(node.input)
+        if depends and node.op_type not in _OF_SHAPES:
             self.secret.update(node.output)
         self._check_size()
 
@@ -190,7 +191,7 @@ class _Unrolling:
         if name in self.secret:
             raise ModelError(
                 f"{place}: expected {what} that is a constant of the model, found {name!r}, which "
-                f"depends on the inputs; {change}"
+                f"depends on the inputs or on chance; {change}"
             )
         return self._run(name, place)
 

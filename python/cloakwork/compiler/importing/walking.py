@@ -30,6 +30,7 @@ from cloakwork.compiler.importing.heads import HEAD_OPS, Head, embedded, head_no
 from cloakwork.compiler.importing.proving import Original, Rows
 from cloakwork.compiler.importing.reading import (
     OWN_DOMAIN,
+    RANDOM,
     array_of,
     attributes_of,
     onnx_module,
@@ -255,7 +256,7 @@ class _Walk:
     def _folded(self, node: Any, call: Call) -> list[Value]:
         """A node of constants, by ONNX's own reference."""
         onnx = onnx_module()
-        if node.op_type in ("RandomNormal", "RandomUniform", "Multinomial", "Bernoulli"):
+        if node.op_type in RANDOM:
             raise call.wrong("no random numbers", node.op_type, "export the model for inference")
         given = {
             name: value.array
