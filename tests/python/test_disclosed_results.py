@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe, serving
 from cloakwork.cli import main
+from cloakwork.compiler.building import Builder
 from cloakwork.compiler.client import Client
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.errors import ModelError, NoiseError, ParamError
@@ -87,6 +88,18 @@ def test_the_default_is_40_bits_and_costs_a_larger_scale(client: Client, result:
     shown = own.decrypt(found, queries=1)
     assert left > 4
     assert 0 < np.abs(shown - FITTED.predict(X[:1])).max() < 2.0**-left
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e6])
+def test_what_is_left_is_about_results_of_any_size(size: float) -> None:
+    builder = Builder()
+    y = builder.affine([(builder.input("x", (4,)), size * np.eye(3, 4))], name="y")
+    model = fhe.compile(builder.graph([y]), X, precision=1e-9 * size, degree=2**12, insecure=True)
+    own, server = model.split()
+    found = server.run(own.encrypt(X[0]))
+    left = own.flooding(found, queries=1)["y"].precision
+    off = np.abs(np.asarray(own.decrypt(found, queries=1)) - size * X[:1, :3]).max()
+    assert 2.0**-left / 200 < off < 2.0**-left
 
 
 def test_results_out_of_the_known_range_are_not_disclosed(many: CompiledModel) -> None:

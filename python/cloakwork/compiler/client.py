@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from math import log2
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -165,12 +167,20 @@ class Client:
         security: int | None = None,
         noise_bits: float | None = None,
     ) -> dict[str, Flooding]:
-        """The noise that `decrypt` adds with the same options, and what remains, by output."""
+        """The noise that `decrypt` adds with the same options, and what remains, by output.
+
+        `precision` is about results: of outputs whose elements have sizes of their own, about the
+        largest one.
+        """
         options = {"queries": queries, "security": security, "noise_bits": noise_bits}
         wanted = requests(self.description, self._program, encrypted, batch, options)
         if wanted is None:
             raise ParamError("queries", None, "the number of disclosed decryptions")
-        return {name: one.flooding(encrypted[name]) for name, one in wanted.items()}
+        found = {name: one.flooding(encrypted[name]) for name, one in wanted.items()}
+        sizes = {p.name: log2(p.units.max()) for p in self.description.encrypted_outputs}
+        return {
+            name: replace(one, precision=one.precision - sizes[name]) for name, one in found.items()
+        }
 
     def _disclosed(
         self, encrypted: Mapping[str, Ciphertext], batch: int | None, wanted: Mapping[str, Request]
