@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe, serving
 from cloakwork.cli.models import values_of
-from cloakwork.compiler import compiling
+from cloakwork.compiler import search
 from cloakwork.compiler.client_features import FEATURE_KINDS
 from cloakwork.compiler.description import Description
 from cloakwork.compiler.graph import Graph
@@ -111,7 +111,7 @@ def test_clients_encrypt_what_they_made(name: str, tmp_path: Path) -> None:
 
 def test_models_of_large_keys_compile_behind_a_head(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a trial at the full degree: the sample is what the head makes."""
-    monkeypatch.setattr(compiling, "_TRIAL_BYTES", 0)
+    monkeypatch.setattr(search, "_TRIAL_BYTES", 0)
     model, x = fitted("means")
     made = fhe.compile(model, x, degree=2**14, insecure=True)
     assert made.report.trial_seconds == np.inf

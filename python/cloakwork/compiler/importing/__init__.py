@@ -1,4 +1,7 @@
-"""Models of other libraries as graphs: ONNX, scikit-learn through skl2onnx, torch through ONNX."""
+"""Models of other libraries as graphs: ONNX, scikit-learn through skl2onnx, torch through ONNX.
+
+XGBoost's and LightGBM's are read from their own JSON.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,8 @@ def from_model(model: str | Path | bytes | Any, sample: Any = None) -> Graph:
     """The graph of a model, which is compared with the model on values of the sample and near it.
 
     model    the path or bytes of an ONNX file, an onnx.ModelProto, a fitted estimator of
-             scikit-learn, a torch.nn.Module, or a Graph, which is returned unchanged
+             scikit-learn, a torch.nn.Module, a torch.export.ExportedProgram, or a Graph, which is
+             returned unchanged
     sample   inputs [batch, ...]: the shape of one input of an estimator or module; without one
              nothing is compared
 
@@ -35,15 +39,19 @@ def _imported(model: Any, sample: Any) -> tuple[Graph, Original]:
 
         return from_onnx(model)
     package = type(model).__module__.partition(".")[0]
-    if hasattr(model, "fit") and hasattr(model, "get_params"):
+    booster = type(model).__name__ == "Booster" and package in ("lightgbm", "xgboost")
+    if booster or (hasattr(model, "fit") and hasattr(model, "get_params")):
         from cloakwork.compiler.importing.estimators import from_estimator
 
         return from_estimator(model, sample)
-    if hasattr(model, "state_dict") and hasattr(model, "forward"):
+    # Programs of torch.export have a signature, and make a module when they are asked.
+    if hasattr(model, "state_dict") and (
+        hasattr(model, "forward") or hasattr(model, "graph_signature")
+    ):
         from cloakwork.compiler.importing.modules import from_module
 
         return from_module(model, sample)
     raise ModelError(
-        f"expected an ONNX file, a fitted estimator of scikit-learn or a torch module, found "
-        f"{package}.{type(model).__qualname__}"
+        f"expected an ONNX file, a fitted estimator of scikit-learn, XGBoost or LightGBM, or a "
+        f"torch module, found {package}.{type(model).__qualname__}"
     )

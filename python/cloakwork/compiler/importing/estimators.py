@@ -1,4 +1,7 @@
-"""Estimators of scikit-learn, by skl2onnx, and by conversions of our own where it has none."""
+"""Estimators of scikit-learn, by skl2onnx, and by conversions of our own where it has none.
+
+Models of XGBoost and LightGBM are read from their own JSON, whether scikit-learn's or a Booster.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,11 @@ import numpy as np
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing.converting import OPSETS, converted
+from cloakwork.compiler.importing.converting.boosting import (
+    booster_predictions,
+    booster_width,
+    is_booster,
+)
 from cloakwork.compiler.importing.proving import Original, Rows
 from cloakwork.compiler.importing.walking import from_onnx
 from cloakwork.errors import ModelError
@@ -34,7 +42,7 @@ _ADVICE = (
 
 
 def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
-    """The graph of a fitted estimator or pipeline, and the estimator.
+    """The graph of a fitted estimator or pipeline, or a Booster, and the estimator.
 
     A sample [batch, features] tells its input.
     """
@@ -45,7 +53,7 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
             "reading an estimator needs the skl2onnx package: pip install 'cloakwork[models]'"
         ) from error
     name = type(given).__name__
-    width = getattr(given, "n_features_in_", None)
+    width = booster_width(given) if is_booster(given) else getattr(given, "n_features_in_", None)
     if width is None and sample is not None:
         width = np.asarray(sample).shape[-1]
     if width is None:
@@ -73,10 +81,16 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
                     "that compile; or give an ONNX file"
                 ) from error
             said = str(error)
+            if "'xgboost." in said or "'lightgbm." in said:
+                raise ModelError(
+                    f"{name}: expected models of XGBoost and LightGBM by themselves, at the end of "
+                    "a Pipeline, or in a search, a bag or a soft vote; compile those within it "
+                    "one by one"
+                ) from error
             said = said if len(said) < _MOST_SAID else f"{said[:_MOST_SAID]}..."
             raise ModelError(f"{name}: skl2onnx cannot convert it: {said}") from error
 
-    graph = _without_fractions(from_onnx(converted(model, int(width), others))[0])
+    graph = _without_fractions(from_onnx(converted(model, int(width), others, sample))[0])
     if classes:
         graph = _with_scores(graph, "one_vs_rest", {"classes": classes})
     elif _is_binary_machine(last):
@@ -118,6 +132,8 @@ def _results(model: Any, sample: Any, graph: Graph, rows: Rows) -> list[Mapping[
     if hasattr(sample, "columns"):
         values = type(sample)(values, columns=sample.columns)
     found: dict[str, Any] = {}
+    if is_booster(model):
+        return [_forms("predict", booster_predictions(model, values)) for _ in graph.results]
     for method in _METHODS:
         if hasattr(model, method):
             found.update(_forms(method, getattr(model, method)(values)))

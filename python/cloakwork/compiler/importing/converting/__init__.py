@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
+from cloakwork.compiler.importing.converting.boosting import BOOSTED, boosted_kind, is_booster
 from cloakwork.compiler.importing.converting.densities import DENSITIES
 from cloakwork.compiler.importing.converting.ensembles import ENSEMBLES
 from cloakwork.compiler.importing.converting.features import COMPARING, FEATURES, SCALERS
@@ -39,13 +40,15 @@ _Conversion = Callable[[Any, Nodes], dict[str, str] | None]
 _OWN: dict[str, _Conversion] = {**DENSITIES, **ENSEMBLES, **FEATURES, **JOINED}
 
 
-def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
+def converted(model: Any, width: int, others: Callable[[Any, int], Any], sample: Any = None) -> Any:
     """The ONNX model of a fitted estimator or pipeline of so many features.
 
     others   that of an estimator, or of some steps of a pipeline, without these conversions
+    sample   inputs [batch, features]: where values are that thresholds must be away from
     """
+    model = _chosen(model)
     if not hasattr(model, "steps"):
-        own = _own(model, width, _OWN, others)
+        own = _own(model, width, _OWN, others, sample)
         return others(model, width) if own is None else own
     steps, found, waiting = list(_steps(model)), list[Any](), list[Any]()
 
@@ -58,13 +61,17 @@ def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
             found.append(others(part if len(waiting) < len(steps) else model, own))
             waiting.clear()
 
-    compared = [type(step).__name__ in COMPARING for step in steps]
+    compared = [type(step).__name__ in COMPARING or boosted_kind(step) is not None
+                for step in steps]  # fmt: skip
     for number, step in enumerate(steps):
         features = getattr(step, "n_features_in_", None)
         # Within a pipeline, what an estimator transforms to counts, not what it predicts.
         kinds = _OWN if step is steps[-1] else FEATURES
         kinds = {**kinds, **SCALERS} if any(compared[number:]) else kinds
-        made = None if features is None else _own(step, int(features), kinds, others)
+        if boosted_kind(step) is not None:
+            _check_fitted(step)
+        seen = _seen(model, sample) if step is steps[-1] else None
+        made = None if features is None else _own(step, int(features), kinds, others, seen)
         if made is None:
             waiting.append(step)
             continue
@@ -81,6 +88,23 @@ def converted(model: Any, width: int, others: Callable[[Any, int], Any]) -> Any:
     return whole
 
 
+def _chosen(model: Any) -> Any:
+    """The model of XGBoost or LightGBM that a search found; any other model as it is."""
+    found: Any = getattr(model, "best_estimator_", None)
+    last = found.steps[-1][1] if hasattr(found, "steps") else found
+    return model if boosted_kind(last) is None else found
+
+
+def _seen(model: Any, sample: Any) -> Any:
+    """The sample as the last step of a pipeline sees it, if that is one of boosted trees."""
+    if sample is None or boosted_kind(model.steps[-1][1]) is None:
+        return None
+    try:
+        return model[:-1].transform(sample) if len(model.steps) > 1 else sample
+    except Exception:  # of any library: whether the model takes the sample is checked elsewhere
+        return None
+
+
 def _steps(model: Any) -> Iterator[Any]:
     """Those of a pipeline, and of pipelines in it, that do something."""
     for _, step in model.steps:
@@ -95,22 +119,24 @@ def _own(
     width: int,
     kinds: Mapping[str, _Conversion],
     others: Callable[[Any, int], Any],
+    sample: Any = None,
 ) -> Any:
     """The ONNX model of an estimator of these kinds; None for others, and variants without one."""
     name = type(estimator).__name__
     if name in _REFUSED:
         raise ModelError(f"{name}: expected {_REFUSED[name]}")
-    make = kinds.get(name)
-    if make is None or not type(estimator).__module__.startswith("sklearn."):
+    boosted = boosted_kind(estimator)
+    make = kinds.get(name) if type(estimator).__module__.startswith("sklearn.") else None
+    if make is None and boosted is None:
         return None
-    _check_fitted(estimator)
+    if not is_booster(estimator):
+        _check_fitted(estimator)
     nodes = Nodes(width, lambda part, count: converted(part, count, others))
-    outputs = make(estimator, nodes)
-    return (
-        None
-        if outputs is None
-        else nodes.model(f"ONNX({type(estimator).__name__})", outputs, OPSETS)
-    )
+    if boosted is not None:
+        outputs: dict[str, str] | None = BOOSTED[boosted](estimator, nodes, sample)
+    else:
+        outputs = make(estimator, nodes) if make else None
+    return None if outputs is None else nodes.model(f"ONNX({name})", outputs, OPSETS)
 
 
 def _check_fitted(estimator: Any) -> None:
