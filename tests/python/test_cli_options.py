@@ -349,7 +349,7 @@ COMPILE = "compile m.onnx --data x.npy -o n.cwk"
 def compiles(option: str, **value: Any) -> tuple[Any, str, str, object]:
     """A row of compile: its options go to `fhe.compile` together."""
     given = {"optimize": "latency", "precision": None, "margin": 0.25, "degree": None}
-    given |= {"bootstrap": "auto", "guard": True, "reveal": "scores"}
+    given |= {"bootstrap": "auto", "guard": True, "reveal": "scores", "memory_budget": None}
     return compiling, "compile_file", f"{COMPILE} {option}", given | value
 
 
@@ -440,6 +440,8 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("compile", "--bootstrap"): compiles("--bootstrap", bootstrap=True),
     ("compile", "--guard"): compiles("--no-guard", guard=False),
     ("compile", "--reveal"): compiles("--reveal results", reveal="results"),
+    ("compile", "--memory-budget"): compiles("--memory-budget 2GiB", memory_budget="2GiB"),
+    ("compile", "--quiet"): (compiling, "compile_file", f"{COMPILE} --quiet", True),
     ("compile", "--json"): (json, "dumps", f"{COMPILE} --json", 2),
     ("decrypt", "--samples"): (models, "decrypt_file", "decrypt keys y.ct --samples 3", 3),
     ("decrypt", "--queries"): (models, "decrypt_file", "decrypt keys y.ct --queries 5", 5),

@@ -12,7 +12,7 @@ import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork import fhe
-from cloakwork.compiler import compiling, trials
+from cloakwork.compiler import compiling, search, trials
 from cloakwork.compiler.building import Builder
 from cloakwork.compiler.checking import OutsideWarning
 from cloakwork.compiler.client import Client
@@ -191,7 +191,7 @@ def test_an_error_below_the_last_bit_of_outputs_is_refused_before_any_search(
 ) -> None:
     graph = perceptron((8, 4, 2))
     monkeypatch.setattr(compiling, "approximate", None)
-    monkeypatch.setattr(compiling, "tried", None)
+    monkeypatch.setattr(search, "tried", None)
     with pytest.raises(ParamError, match="the last bit of outputs"):
         fhe.compile(graph, sample_of(graph, 8), precision=1e-30)
 
@@ -206,7 +206,7 @@ def test_scales_that_cannot_be_precise_enough_are_not_tried(
         seen.append(given)
         return trials.tried(*given)
 
-    monkeypatch.setattr(compiling, "tried", counted)
+    monkeypatch.setattr(search, "tried", counted)
     with pytest.raises(ParamError, match=r"with the largest, 2\^48.*accept a larger error"):
         fhe.compile(graph, sample_of(graph, 8), precision=1e-15, **options)
     assert len(seen) == 1
@@ -221,7 +221,7 @@ def test_a_slow_machine_tries_as_many_inputs(monkeypatch: pytest.MonkeyPatch) ->
         counts.append(trial.count)
         return program, trial
 
-    monkeypatch.setattr(compiling, "tried", counted)
+    monkeypatch.setattr(search, "tried", counted)
     fhe.compile(graph, sample_of(graph, 24), **SMALL)
     fast = counts.copy()
     # Each look at the clock is a minute after the last one.

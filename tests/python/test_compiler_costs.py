@@ -7,7 +7,9 @@ from dataclasses import fields
 import pytest
 from cloakwork.compiler.costs import MEASURED, Ring, Work
 from cloakwork.compiler.measuring import measure
-from cloakwork.fhe.sizing import Wanted, least_sizes
+from cloakwork.compiler.parameters import largest_scale
+from cloakwork.errors import ParamError
+from cloakwork.fhe.sizing import Sizes, Wanted, least_sizes
 
 RING = Ring(2**13, 6, 2, 3)
 
@@ -48,3 +50,20 @@ def test_more_special_moduli_mean_fewer_digits_and_cheaper_rotations() -> None:
     assert MEASURED.seconds(Work(turns=1), many) < MEASURED.seconds(Work(turns=1), few) / 2
     chosen = least_sizes(Wanted(10), 2**15, 128)
     assert chosen.digits <= 3
+
+
+@pytest.mark.parametrize("security", [128, 256, None])
+@pytest.mark.parametrize("degree", [2**12, 2**14, 2**15])
+def test_what_the_search_for_a_scale_leaves_out_has_no_room(
+    degree: int, security: int | None
+) -> None:
+    def searched(depth: int, room: float, bits: int) -> Sizes | None:
+        try:
+            return least_sizes(Wanted(depth, room, scale=bits), degree, security)
+        except ParamError:
+            return None
+
+    for depth, room, bits in ((1, 3.0, 28), (4, 25.5, 30), (9, 12.0, 40), (18, 60.0, 26)):
+        found = largest_scale(depth, room, degree, security, range(bits, bits - 6, -1))
+        every = (searched(depth, room, own) for own in range(bits, bits - 6, -1))
+        assert found == next(filter(None, every), None)

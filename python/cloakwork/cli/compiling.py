@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 
 from cloakwork import files
 from cloakwork.cli.options import Command
+from cloakwork.cli.progress import Lines
 from cloakwork.cli.words import in_words, say, warnings_said
 from cloakwork.errors import ParamError
 
@@ -72,6 +74,11 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
         str | None,
         typer.Option("--for", help="In exactly the ops of a device: its name, or its library."),
     ] = None,
+    memory_budget: Annotated[
+        str | None,
+        typer.Option(help="The most memory of trials, such as 2GiB: keys, weights, runs."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
 ) -> None:
     """Compile a model: packing, parameters, keys and approximations are found and reported."""
@@ -84,13 +91,19 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
             "bootstrap": "auto" if bootstrap is None else bootstrap,
             "guard": guard,
             "reveal": reveal,
+            "memory_budget": memory_budget,
         }
-        made = compile_file(model, data, out, device, options)
+        made = compile_file(model, data, out, device, options, quiet)
         print(json.dumps(made.report_json, indent=2) if as_json else made.describe())
 
 
 def compile_file(
-    model: Path, data: Sequence[str], out: Path, device: str | None, options: dict[str, Any]
+    model: Path,
+    data: Sequence[str],
+    out: Path,
+    device: str | None,
+    options: dict[str, Any],
+    quiet: bool = False,
 ) -> CompiledModel:
     """Compile, and write the file."""
     from cloakwork.cli.programs import files_of
@@ -101,12 +114,23 @@ def compile_file(
     files.claim([out], [model, *files_of(data)])
     if not model.is_file():
         raise ParamError("MODEL.onnx", str(model), "a file")
-    with warnings_said():
-        made = compile_model(model, _samples(data), **options)
+    with warnings_said(), Lines(quiet=quiet) as progress, _named_as_option():
+        made = compile_model(model, _samples(data), **options, progress=progress)
     if device is not None:
         made = _for_device(made, device)
     made.save(out)
     return made
+
+
+@contextmanager
+def _named_as_option() -> Iterator[None]:
+    """Name the budget in errors as the command line does."""
+    try:
+        yield
+    except ParamError as error:
+        if error.rule != "memory_budget":
+            raise
+        raise ParamError("--memory-budget", error.value, error.allowed) from error
 
 
 def _samples(data: Sequence[str]) -> Any:

@@ -1,16 +1,31 @@
-"""A progress bar on terminals, for work that takes longer than a second."""
+"""Progress of long work: a bar on terminals, or a line for each stage."""
 
 from __future__ import annotations
 
 import sys
+from shutil import get_terminal_size
 from time import perf_counter
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
+
+from cloakwork.cli.words import say, shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 _PATIENCE_SECONDS = 1.0
+# The seconds before the first line of a stage, and the estimate from which a stage has one at once.
+_QUIET_SECONDS = 2.0
+# Return to the start of a terminal's line, and clear it.
+_CLEARED = "\r\x1b[2K"
+
+
+class Stage(Protocol):
+    """A part of some work, and its estimated seconds; its text is one line."""
+
+    @property
+    def seconds(self) -> float:
+        """Of one core; 0 where it is short or unknown."""
 
 
 class Bar:
@@ -59,3 +74,40 @@ class Bar:
         if self._shown is not None:
             self._shown[0].stop()
             self._shown = None
+
+
+class Lines:
+    """Stages on standard error: call it with a record whose text is one line.
+
+    A record has `seconds`, its estimate.  Nothing is shown in the first two seconds unless a stage
+    is estimated to take longer.  On a terminal each line replaces the last one, and is cleared at
+    the end.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._start, self._quiet, self._open = perf_counter(), quiet, False
+
+    def __call__(self, stage: Stage) -> None:
+        """Show a stage that begins."""
+        late = perf_counter() - self._start > _QUIET_SECONDS
+        if self._quiet or not (late or stage.seconds > _QUIET_SECONDS):
+            return
+        text = shown(str(stage))
+        if not sys.stderr.isatty():
+            say(text)
+            return
+        room = max(get_terminal_size().columns - 1, 1)
+        print(f"{_CLEARED}{text[:room]}", end="", file=sys.stderr, flush=True)
+        self._open = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        place: TracebackType | None,
+    ) -> None:
+        if self._open:
+            print(_CLEARED, end="", file=sys.stderr, flush=True)

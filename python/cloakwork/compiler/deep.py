@@ -60,9 +60,17 @@ class Deep:
     @property
     def compact(self) -> bool:
         """Whether the diagonals of bootstrapping are kept as coefficients."""
-        whole = len(self.parameters.moduli) + len(self.parameters.special)
+        return self._map_bytes(compact=False) > _COMPACT_ABOVE
+
+    @property
+    def map_bytes(self) -> int:
+        """Of the encoded diagonals of bootstrapping."""
+        return self._map_bytes(compact=self.compact)
+
+    def _map_bytes(self, *, compact: bool) -> int:
+        whole = 1 if compact else len(self.parameters.moduli) + len(self.parameters.special)
         diagonals = sum(work.products for work, _ in _maps(self.parameters, self.slots))
-        return diagonals * whole * self.parameters.degree * 8 > _COMPACT_ABOVE
+        return int(diagonals) * whole * self.parameters.degree * 8
 
     @once
     def bootstrapping(self) -> Bootstrapping:
@@ -147,11 +155,6 @@ class Deep:
             others["conjugation"],
             others["raising"],
         )
-
-    @property
-    def key_bytes(self) -> int:
-        """Of all evaluation keys in memory."""
-        return sum(map(self.parameters.key_bytes, self.key_levels.all))
 
     def describe(self) -> str:
         """How often, of how many slots, where."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from math import log2
 
 import numpy as np
 
 from cloakwork.compiler.lowering.emission import Ranges
 from cloakwork.errors import ParamError
-from cloakwork.fhe.security import secure_degrees
+from cloakwork.fhe.security import modulus_log2_limit, secure_degrees
 from cloakwork.fhe.sizing import Sizes, Wanted, least_sizes
 
 # Bits of scales: the least, those that are tried in turn, and those that most models need.
@@ -75,9 +76,18 @@ def largest_scale(
     depth: int, room: float, degree: int, security: int | None, scales: range
 ) -> Sizes | None:
     """The sizes with the largest of some scales at a degree; None if there is room for none."""
-    for bits in scales:
-        try:
-            return least_sizes(Wanted(depth, room, scale=bits), degree, security)
-        except ParamError:
-            continue
-    return None
+    found = (_sizes(depth, room, degree, security, bits) for bits in scales)
+    return next(filter(None, found), None)
+
+
+@lru_cache(maxsize=1 << 12)
+def _sizes(depth: int, room: float, degree: int, security: int | None, bits: int) -> Sizes | None:
+    """The sizes with a scale; None where it has no room."""
+    # The moduli, and special ones as large as the last: refusals by the search take much longer.
+    least = bits * (depth + 1) + room + bits
+    if security is not None and least > modulus_log2_limit(degree, security):
+        return None
+    try:
+        return least_sizes(Wanted(depth, room, scale=bits), degree, security)
+    except ParamError:
+        return None

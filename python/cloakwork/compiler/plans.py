@@ -46,12 +46,25 @@ class Layouts(NamedTuple):
         return KeyLevels(turns, None if first is None else top - first)
 
     @property
+    def key_sizes(self) -> list[int]:
+        """The bytes of each evaluation key in memory."""
+        levels = self.key_levels.all
+        if self.deep is not None:
+            return list(map(self.deep.parameters.key_bytes, levels))
+        rings = (self.ring(len(self.sizes.moduli) - 1 - level) for level in levels)
+        return [16 * own.digits * (own.limbs + own.special) * own.degree for own in rings]
+
+    @property
     def key_bytes(self) -> int:
         """Of all evaluation keys in memory."""
+        return sum(self.key_sizes)
+
+    @property
+    def constant_bytes(self) -> int:
+        """Of the encoded weights, and of a bootstrapping's maps."""
         if self.deep is not None:
-            return self.deep.key_bytes
-        rings = (self.ring(len(self.sizes.moduli) - 1 - level) for level in self.key_levels.all)
-        return sum(16 * own.digits * (own.limbs + own.special) * own.degree for own in rings)
+            return self.deep.constant_bytes + self.deep.map_bytes
+        return self.plan.constant_bytes(self.ring, compact=self.mode == "memory")
 
     @property
     def seconds(self) -> float:

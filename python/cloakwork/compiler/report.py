@@ -100,6 +100,10 @@ class CompileReport:
                       and approximations, for any input that the client accepts and whose results it
                       does not refuse: an estimate from random ones.  None where inputs unlike the
                       sample may give wrong results
+    memory_budget     of compiling, in bytes; None without one
+    predicted_bytes   the largest predicted peak of a trial: its keys, encoded weights and run
+    kept_bytes        the largest measured one, of the tensors and arenas of this process, beyond
+                      those at the start; Python's own memory is beside it
     """
 
     name: str
@@ -122,6 +126,9 @@ class CompileReport:
     bootstrapping: str = ""
     accepted: str = ""
     accepted_error: float | None = None
+    memory_budget: int | None = None
+    predicted_bytes: int = 0
+    kept_bytes: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON's types; an infinite bound is null."""
@@ -153,6 +160,7 @@ class CompileReport:
             f"(from {self.trial_inputs} trial inputs); {bound}{changed}",
             self._accepted(),
             self._measured(),
+            self._memory(),
         ]
         if self.sample_rows < FEW_ROWS:
             lines.append(
@@ -185,6 +193,14 @@ class CompileReport:
                 "AVX-512 IFMA and nothing beside it, and compare ways of layout on any machine"
             )
         return f"measured: {_seconds(self.trial_seconds)} a run here; {fit}"
+
+    def _memory(self) -> str:
+        """What compiling took."""
+        within = "" if self.memory_budget is None else f", within {_size(self.memory_budget)}"
+        return (
+            f"compiling took {_size(self.kept_bytes)} for trials, predicted at most "
+            f"{_size(self.predicted_bytes)}{within}"
+        )
 
     def _accepted(self) -> str:
         if self.accepted_error is None:

@@ -6,7 +6,10 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cloakwork.compiler.compiled import CompiledModel
+    from cloakwork.compiler.progress import Progress
 
 
 def compile(  # noqa: PLR0913 (compilers are called so, and have options)
@@ -24,6 +27,8 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     guard: bool = True,
     reveal: Literal["scores", "results"] = "scores",
     insecure: bool = False,
+    memory_budget: int | str | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> CompiledModel:
     """Compile a model to a program on encrypted inputs.
 
@@ -51,9 +56,20 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     reveal     "scores": the client computes functions, sums and products at the end, from no more
                numbers than the model has outputs, and sees these.  "results": only what it always
                computes, as softmax and labels: the rest is encrypted, and slower
+    memory_budget   bytes, or text such as "2GiB": the most memory of trials, beyond what the
+               process holds at the start.  Counted are keys, ciphertexts, tables, encoded weights,
+               their diagonals before that, and a run's own memory; not the model and the sample,
+               what conversion and approximation make of them, and other threads' work.  Parameters
+               and layouts whose predicted peak is larger are not tried, or recorded without keys
+               where errors of a small degree suffice
+    progress   called before each stage with a record: stage, candidate, left, degree, and the
+               estimated seconds and bytes.  Its exceptions end compiling
 
     Raises ModelError for models and samples that it cannot take, ParamError for options and where
-    no parameters suffice, MemoryBudgetError where a run takes more memory than this machine has.
+    no parameters suffice or keep to the budget, whose least sufficient value it names,
+    MemoryBudgetError where a run takes more memory than this machine has.
+
+    Cached memory is returned to the system before and after trials, as by `release_cached`.
     """
     from cloakwork.compiler.compiling import compiled
     from cloakwork.fhe.security import admit, admitted_later
@@ -74,6 +90,8 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
             guard=guard,
             reveal=reveal,
             insecure=insecure,
+            memory_budget=memory_budget,
+            progress=progress,
         )
     admit(made.context.parameters, "fhe.compile", insecure=insecure)
     return made

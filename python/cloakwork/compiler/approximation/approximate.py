@@ -156,8 +156,8 @@ class _Approximating:
         raise ModelError(
             f"{self.graph.name}: no approximation of its functions is precise enough on the "
             f"sample: the best deviates by up to {worst}, for {100 * least[0]:.3g} % of the inputs "
-            "too much. Accept larger deviations, precision=, or more exceptions, exceptions=; or "
-            "bring the arguments of functions into narrower ranges, away from jumps"
+            "too much. Accept larger deviations by precision=; or bring the arguments of functions "
+            "into narrower ranges, and those of the sample away from jumps, as thresholds of trees"
         )
 
     def _choices(self) -> Iterator[Choice]:
