@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 from typing import Any
 
 import cloakwork as cw
@@ -22,9 +21,8 @@ from cloakwork import backend, ops
 from cloakwork.modular.negacyclic import Transform
 from cloakwork.modular.primes import ntt_primes
 from measured.rows import record, within
-from sides.side import Local, Seconds, Side, SideError, in_turns
+from sides.side import Local, Seconds, Side, in_turns, peer_side
 
-ROOT = Path(__file__).resolve().parent.parent
 PEERS = {"SEAL": ("tenseal", "seal_side.py"), "OpenFHE": ("openfhe", "openfhe_side.py")}
 ROUNDS = 9
 
@@ -78,16 +76,7 @@ def show(
 
 def peer(name: str, wanted: Set) -> Side | None:
     """The side of a peer, or None after printing the reason."""
-    folder, script = PEERS[name]
-    python = ROOT / ".venv" / "peers" / folder / "bin" / "python"
-    if not python.exists():
-        print(f"{name} is left out: {folder} is not installed for this benchmark")
-        return None
-    try:
-        return Side(name, python, script, wanted)
-    except SideError as error:
-        print(f"left out: {error}")
-        return None
+    return peer_side(name, *PEERS[name], wanted)
 
 
 def ours(wanted: Set) -> Side:

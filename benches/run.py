@@ -169,8 +169,9 @@ def bootstrapping() -> None:
 
 
 def models() -> None:
-    """Compiled models: time of a run, error, keys, the server's memory; peer: TenSEAL."""
-    subprocess.run([sys.executable, str(ROOT / "benches" / "models.py")], check=True)
+    """Compiled models: times, errors, keys, memory; peers: TenSEAL, OpenFHE, Concrete-ML."""
+    for script in ("models.py", "model_peers.py"):
+        subprocess.run([sys.executable, str(ROOT / "benches" / script)], check=True)
 
 
 def zk() -> None:

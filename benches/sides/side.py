@@ -85,6 +85,21 @@ class Side:
         return answer
 
 
+def peer_side(
+    name: str, folder: str, script: str, wanted: object, variables: dict[str, str] | None = None
+) -> Side | None:
+    """The side of a library in its environment, or None after printing the reason."""
+    python = HERE.parent.parent / ".venv" / "peers" / folder / "bin" / "python"
+    if not python.exists():
+        print(f"{name} is left out: {folder} is not installed for this benchmark")
+        return None
+    try:
+        return Side(name, python, script, wanted, variables)
+    except SideError as error:
+        print(f"left out: {error}")
+        return None
+
+
 class Local:
     """Operations of this process, measured like a side: each one `repeat` times."""
 

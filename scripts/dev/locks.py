@@ -31,6 +31,8 @@ class Lock:
     has_package: bool = False
     # Without the requirements of its packages.
     is_bare: bool = False
+    # Packages that others ask for and that are not installed.
+    left_out: tuple[str, ...] = ()
     # The oldest Python that it is for; None: the package's.
     oldest: str | None = None
 
@@ -55,9 +57,19 @@ DEMO = Lock("demo", has_package=True)
 SMOKE = Lock("smoke", has_package=True)
 TENSEAL = Lock("tenseal")
 OPENFHE = Lock("openfhe", oldest="3.10")
+# torch's wheel loads most CUDA libraries when it is imported, without a GPU, too. It does without
+# those for compiling on a GPU and for linear algebra; nothing here talks to a hub of models.
+CONCRETE = Lock(
+    "concrete",
+    left_out=(
+        *("nvidia-cuda-nvrtc-cu12", "nvidia-cusolver-cu12", "triton"),
+        *("huggingface-hub", "hf-xet", "httpx2", "httpcore2", "h11", "anyio", "truststore"),
+        *("coloredlogs", "humanfriendly", "idna", "importlib-resources", "onnxmltools"),
+    ),
+)
 CUDA = Lock("cuda", is_bare=True)
 TOOL = Lock("lock")
-LOCKS = (DEV, DEMO, SMOKE, TENSEAL, OPENFHE, CUDA, TOOL)
+LOCKS = (DEV, DEMO, SMOKE, TENSEAL, OPENFHE, CONCRETE, CUDA, TOOL)
 
 
 def install(python: str | Path, lock: Lock) -> Words:
@@ -69,7 +81,7 @@ def install(python: str | Path, lock: Lock) -> Words:
     """
     options = ["--disable-pip-version-check", "--no-compile"]
     options += ["--require-hashes", "--only-binary", ":all:"]
-    bare = ["--no-deps"] if lock.is_bare else []
+    bare = ["--no-deps"] if lock.is_bare or lock.left_out else []
     return [python, "-m", "pip", "install", *options, *bare, "--requirement", lock.path]
 
 
@@ -119,6 +131,7 @@ def compile_words(lock: Lock) -> list[str]:
     words += ["pyproject.toml"] if lock.has_package else []
     words += [word for extra in lock.extras for word in ("--extra", extra)]
     words += ["--no-deps"] if lock.is_bare else []
+    words += [word for name in lock.left_out for word in ("--no-emit-package", name)]
     if lock.has_package and lock is not DEV:
         words += ["--constraints", str(DEV.path.relative_to(ROOT))]
     return words

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,8 @@ class Peer:
 
     lock: Lock
     version: tuple[int, int] | None = None
+    # What is downloaded, where it is much.
+    size: str = ""
 
     @property
     def name(self) -> str:
@@ -27,15 +30,17 @@ class Peer:
         return self.lock.name
 
 
+# Of encrypted arithmetic, and of encrypted models.
 PEERS = (
     Peer(locks.TENSEAL),
     Peer(locks.OPENFHE, (3, 10)),
 )
+MODEL_PEERS = (*PEERS, Peer(locks.CONCRETE, (3, 11), "2.4 GB"))
 
 
-def ensure_peers() -> None:
+def ensure_peers(peers: Iterable[Peer] | None = None) -> None:
     """Install missing peers. A peer that cannot be installed is left out, with its reason."""
-    for peer in PEERS:
+    for peer in PEERS if peers is None else peers:
         folder = FOLDER / peer.name
         stamp = folder / "installed"
         if stamp.exists() and stamp.read_bytes() == peer.lock.content():
@@ -56,7 +61,8 @@ def ensure_peers() -> None:
 def _install(peer: Peer, python: str, folder: Path) -> None:
     log = FOLDER / f"{peer.name}.log"
     step(f"making an environment for {peer.name}", [python, "-m", "venv", "--clear", folder], log)
-    step(f"installing {peer.name}", locks.install(folder / "bin" / "python", peer.lock), log)
+    title = f"installing {peer.name}" + (f", {peer.size}" if peer.size else "")
+    step(title, locks.install(folder / "bin" / "python", peer.lock), log)
 
 
 def _interpreter(version: tuple[int, int] | None) -> str | None:

@@ -92,3 +92,28 @@ def test_what_is_installed_is_not_installed_again_unless_its_lock_changes(
     (locked / "near.txt").write_text("near==2\n")
     peers.ensure_peers()
     assert len(done) == 4
+
+
+def test_the_caller_says_which_peers_are_wanted_and_a_large_one_names_its_size(
+    locked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+
+    def note(title: str, *_: object) -> None:
+        done.append(title)
+        (peers.FOLDER / "far").mkdir(exist_ok=True)
+
+    monkeypatch.setattr(peers, "step", note)
+    monkeypatch.setattr(peers, "PEERS", (Peer(Lock("near")),))
+    peers.ensure_peers([Peer(Lock("far"), size="9 GB")])
+    assert done == ["making an environment for far", "installing far, 9 GB"]
+
+
+def test_packages_that_are_left_out_are_neither_locked_nor_asked_for() -> None:
+    lock = Lock("near", left_out=("heavy", "unused"))
+    words = " ".join(locks.compile_words(lock))
+    assert "--no-emit-package heavy --no-emit-package unused" in words
+    assert "--no-deps" not in words, "what they require in turn is locked"
+    assert "--no-deps" in locks.install("python", lock), "pip would miss them"
+    text = locks.CONCRETE.content().decode()
+    assert not [name for name in locks.CONCRETE.left_out if f"\n{name}==" in text]
