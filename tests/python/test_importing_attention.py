@@ -86,7 +86,7 @@ MASKED = [
 ]
 
 
-@pytest.mark.parametrize(("nodes", "least"), list(product(MASKED, [-np.inf, -3.4028235e38, -1e9])))
+@pytest.mark.parametrize(("nodes", "least"), list(product(MASKED, [-np.inf, -3.4028235e38, -1e31])))
 def test_what_a_mask_hides_needs_no_exponential(nodes: Any, least: float) -> None:
     """Domains of exp are those of what is left: it is compiled."""
     mask = np.where(MASK, 0.0, least)
@@ -100,16 +100,33 @@ def test_what_a_mask_hides_needs_no_exponential(nodes: Any, least: float) -> Non
     assert sum(one.size for one in exponentials) == MASK.sum()
 
 
-def test_a_mask_of_inputs_is_not_taken_for_a_constant() -> None:
+@pytest.mark.parametrize("large", [1e9, 1e36])
+@pytest.mark.parametrize("kind", ["Identity", "Relu", "Abs"])
+def test_a_mask_of_inputs_is_not_taken_for_a_constant(kind: str, large: float) -> None:
     """1e9 x - 1e9 is 0 where x is 1, whatever it is in the sample."""
-    nodes = [node("Mul", "x big", "a"), node("Add", "a low", "b"),
+    nodes = [node("Mul", "x big", "a"), node(kind, "a", "f"), node("Add", "f low", "b"),
              node("Softmax", "b", "p", axis=1), node("MatMul", "p w")]  # fmt: skip
-    constants = {"big": np.array([1.0, 1e9, 1.0]), "low": np.array([0.0, -1e9, -1e9]),
+    constants = {"big": np.array([1.0, large, 1.0]), "low": np.array([0.0, -large, -np.inf]),
                  "w": np.array([[1.0], [2.0], [4.0]])}  # fmt: skip
     model = model_of(nodes, (3,), constants)
     found = from_model(model).predict(np.array([[0.5, 1.0, 0.5], [0.5, 0.0, 0.5]]))["y"]
     half = np.exp(0.5)
     np.testing.assert_allclose(found[:, 0], [(half + 2) / (half + 1), 1.0])
+
+
+def test_a_constant_that_inputs_may_reach_masks_nothing() -> None:
+    nodes = [node("Add", "x low", "b"), node("Softmax", "b", "p", axis=1), node("MatMul", "p w")]
+    constants = {"low": np.array([0.0, 0.0, -1e9]), "w": np.array([[1.0], [2.0], [4.0]])}
+    found = from_model(model_of(nodes, (3,), constants)).predict(np.array([[0.0, 0.0, 1e9]]))["y"]
+    np.testing.assert_allclose(found, [[7 / 3]])
+
+
+@pytest.mark.parametrize(("low", "high"), [(-np.inf, 0.3), (-3.4e38, 0.3), (-0.3, np.inf)])
+def test_limits_that_are_none_are_left_out(low: float, high: float) -> None:
+    model = model_of([node("Clip", "x a b")], (3, 4), {"a": np.array(low), "b": np.array(high)})
+    graph = from_model(model, X)
+    np.testing.assert_allclose(graph.predict(X)["y"], X.clip(low, high), atol=1e-12)
+    assert sum(getattr(one, "kind", "") == "relu" for one in graph.nodes) == 1
 
 
 def test_masked_attention_is_encrypted() -> None:
@@ -137,6 +154,8 @@ REFUSED: list[tuple[Any, str]] = [
     (attention(q_num_heads=1, kv_num_heads=2), "a number of heads that divides 1, found 2"),
     (attention("m", {"m": np.ones((2, 2))}, q_num_heads=1, kv_num_heads=1),
      r"a mask that broadcasts to \[1, 1, 3, 3\], found \[2, 2\]"),
+    (attention("m", {"m": np.full((3, 3), -3.4e38)}, q_num_heads=1, kv_num_heads=1),
+     "an element that is not masked in each row"),
     (attention("x", q_num_heads=1, kv_num_heads=1), "a constant as input number 3"),
     (attention("m", {"m": MASK}, q_num_heads=1, kv_num_heads=1, softcap=2.0),
      "a softcap without a mask"),

@@ -159,6 +159,7 @@ class MadeUp:
         example = args[0] if args else given.kwargs["x"]
         result = module(*args) if args else module(x=example)
         result = result["tripled"] if isinstance(result, dict) else result
+        result = result[0] if isinstance(result, tuple) else result
         factor = float((result / example).ravel()[0])
         made = [node("Mul", f"{names['input_names'][0]} c", names["output_names"][0])]
         constants = {"c": np.array(factor, np.float32)}
@@ -226,11 +227,33 @@ def test_inputs_have_names_and_kinds(with_torch: Any, kind: Any, seen: Any) -> N
         from_model(Module(forward), {"z": rows})
 
 
+def test_a_module_that_changes_its_inputs_leaves_the_sample_alone(with_torch: Any) -> None:
+    with_torch(MadeUp())
+
+    def forward(x: Any) -> Any:
+        x *= 3
+        return (x.copy(), None)
+
+    rows = np.ones((4, 3))
+    with pytest.raises(ModelError, match="computes the module"):
+        from_model(Module(forward), rows)
+    assert (rows == 1).all()
+
+
+class Unreadable:
+    """A tensor that has a gradient."""
+
+    def __array__(self, *_: object, **__: object) -> Any:
+        raise RuntimeError("requires grad")
+
+
 @pytest.mark.parametrize(
     ("sample", "words"),
     [
         (None, r"expected a sample \[batch, \.\.\.\], which tells"),
         (np.zeros((0, 3)), r"expected a sample \[batch, \.\.\.\] of one row at least"),
+        (Unreadable(), r"expected a sample that NumPy reads: requires grad; give sample\.detach"),
+        ([[1, 2], [3]], "expected a sample that NumPy reads"),
         (2.0, r"expected a sample \[batch, \.\.\.\] of one row at least"),
     ],
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 from cloakwork.compiler.importing import from_model
-from cloakwork.compiler.importing.unrolling import _MOST_NODES, alive, unrolled
+from cloakwork.compiler.importing.reading import MOST_NODES
+from cloakwork.compiler.importing.unrolling import alive, unrolled
 from cloakwork.errors import ModelError
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -176,9 +178,20 @@ REFUSED = [
     (with_condition([node("Shape", "x", "c")]), r"expected one condition, found the shape \(3,\)"),
     (with_condition([node("Shape", "x", "n"), node("Bernoulli", "zero", "c", dtype=9)]),
      "'c', which depends on the inputs or on chance"),
+    # Shapes that depend on values, where a row of zeros would tell nothing.
+    (with_condition([node("NonZero", "x", "n"), node("Size", "n", "s"),
+                     node("Cast", "s", "c", to=9)]),
+     "'c', which depends on the inputs or on chance"),
+    (with_condition([node("ReduceMax", "x", "m", keepdims=0), node("Cast", "m", "k", to=7),
+                     node("Range", "i k j", "n"), node("Neg", "n", "m2"), node("Size", "m2", "s"),
+                     node("Cast", "s", "c", to=9)]),
+     "'c', which depends on the inputs or on chance"),
+    (model_of([node("NonZero", "x", "n"),
+               node("Scan", "n", "y", body=body([], "h", "h"), num_scan_inputs=1,
+                    scan_input_axes=[1])], (3,)), "'n' to have one length for all inputs"),
     (with_condition([node("Shape", "missing", "c")]), "'c', which it needs, cannot be computed"),
-    (ENDLESS, f"at most {_MOST_NODES} nodes after loops are unrolled"),
-    (EMPTY, f"at most {_MOST_NODES} nodes after loops are unrolled"),
+    (ENDLESS, f"at most {MOST_NODES} nodes after loops are unrolled"),
+    (EMPTY, f"at most {MOST_NODES} nodes after loops are unrolled"),
     (looped(np.array(0)), "expected a turn, which gives 'all' elements, found none"),
     (looped(goes_on=False), "expected a turn, which gives 'all' elements, found none"),
     (looped(np.array([1, 2])), "expected a turn, which gives 'all' elements, found none"),
@@ -226,8 +239,37 @@ def with_functions(inner: str) -> onnx.ModelProto:
 
 def test_local_functions_are_inlined() -> None:
     np.testing.assert_allclose(results_of(with_functions("F")), (SAMPLE - 1) ** 2, atol=1e-12)
-    with pytest.raises(ModelError, match=r"local function 'F', or another, cannot .*Cycle"):
+    with pytest.raises(ModelError, match="expected local functions without a cycle of calls"):
         from_model(with_functions("G"))
+
+
+def test_functions_that_would_be_endless_or_lose_something_are_refused() -> None:
+    """Each calls the one before twice: 2^40 nodes of a few kilobytes."""
+    model = with_functions("F")
+    opsets, names = list(model.functions[0].opset_import), ["G", *(f"F{n}" for n in range(40))]
+    for before, name in pairwise(names):
+        calls = [node(before, "a", "b", domain="own"), node(before, "b", "c", domain="own")]
+        model.functions.append(helper.make_function("own", name, ["a"], ["c"], calls, opsets))
+    model.graph.node[1].op_type = names[-1]
+    with pytest.raises(ModelError, match=f"at most {MOST_NODES} nodes after local functions"):
+        from_model(model)
+    model = with_functions("F")
+    model.functions[0].attribute_proto.append(helper.make_attribute("more", 0.7))
+    with pytest.raises(ModelError, match=r"'F': expected attributes without defaults.*'more'"):
+        from_model(model)
+    model = with_functions("F")
+    model.functions[0].opset_import[0].version = 17
+    with pytest.raises(ModelError, match="'F': expected the opsets of the model"):
+        from_model(model)
+
+
+def test_turns_share_what_their_bodies_store() -> None:
+    model = looped(np.array(500))
+    del model.graph.node[1:]
+    model.graph.node[0].output[1] = "y"
+    model.graph.node[0].attribute[0].g.node[0].input[0] = "wide"
+    flat = unrolled(model, "model")
+    assert sum(one.name.endswith("/u") for one in flat.graph.initializer) == 1
 
 
 def test_models_without_control_flow_are_left_alone() -> None:

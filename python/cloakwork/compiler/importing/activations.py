@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cloakwork.compiler.building import diagonal, identity
 from cloakwork.compiler.importing.values import Call, Handler, Known, Secret, handles
 
+_NO_LIMIT = 1e30
 _SIMPLE = {
     "Abs": "abs", "Asinh": "asinh", "Atan": "atan", "Cos": "cos", "Cosh": "cosh", "Erf": "erf",
     "Exp": "exp", "Log": "log", "Mish": "mish", "Reciprocal": "reciprocal", "Relu": "relu",
@@ -61,13 +62,15 @@ for _kind, _own in _SIMPLE.items():
 @handles("LeakyRelu")
 def leaky_relu(call: Call) -> Secret:
     """Alpha x below 0."""
-    return applied(call, call.encrypted(0), "leaky_relu", slope=call.attribute("alpha", 0.01))
+    return applied(
+        call, call.encrypted(0, merged=True), "leaky_relu", slope=call.attribute("alpha", 0.01)
+    )
 
 
 @handles("Elu")
 def elu(call: Call) -> Secret:
     """Alpha (e^x - 1) below 0."""
-    return applied(call, call.encrypted(0), "elu", alpha=call.attribute("alpha", 1.0))
+    return applied(call, call.encrypted(0, merged=True), "elu", alpha=call.attribute("alpha", 1.0))
 
 
 @handles("Celu")
@@ -76,7 +79,7 @@ def celu(call: Call) -> Secret:
     alpha = float(call.attribute("alpha", 1.0))
     if alpha == 0.0 or not np.isfinite(alpha):
         raise call.wrong("an alpha other than 0", alpha)
-    return applied(call, call.encrypted(0), "celu", alpha=alpha)
+    return applied(call, call.encrypted(0, merged=True), "celu", alpha=alpha)
 
 
 @handles("Selu")
@@ -86,13 +89,13 @@ def selu(call: Call) -> Secret:
              if name in call.attributes}  # fmt: skip
     if not np.isfinite(list(given.values())).all():
         raise call.wrong("finite parameters", given)
-    return applied(call, call.encrypted(0), "selu", **given)
+    return applied(call, call.encrypted(0, merged=True), "selu", **given)
 
 
 @handles("PRelu")
 def prelu(call: Call) -> Secret:
     """Slope x below 0: slope x + (1 - slope) relu(x)."""
-    x, slope = call.encrypted(0), call.weights(1)
+    x, slope = call.encrypted(0, merged=True), call.weights(1)
     slope = spread(call, slope, x)
     above = scaled(call, applied(call, x, "relu"), 1 - slope)
     return combined(call, [scaled(call, x, slope), above], [1.0, 1.0])
@@ -105,13 +108,13 @@ def gelu(call: Call) -> Secret:
     given = call.attribute("approximate", "none")
     if given not in kinds:
         raise call.wrong(f"approximate of {sorted(kinds)}", given)
-    return applied(call, call.encrypted(0), kinds[given])
+    return applied(call, call.encrypted(0, merged=True), kinds[given])
 
 
 @handles("Swish")
 def swish(call: Call) -> Secret:
     """X sigmoid(alpha x)."""
-    alpha, x = float(call.attribute("alpha", 1.0)), call.encrypted(0)
+    alpha, x = float(call.attribute("alpha", 1.0)), call.encrypted(0, merged=True)
     if alpha == 0.0:
         return scaled(call, x, 0.5)
     return scaled(call, applied(call, scaled(call, x, alpha), "silu"), 1 / alpha)
@@ -121,13 +124,13 @@ def swish(call: Call) -> Secret:
 def hard_sigmoid(call: Call) -> Secret:
     """Alpha x + beta, clipped to [0, 1]."""
     alpha, beta = call.attribute("alpha", 0.2), call.attribute("beta", 0.5)
-    return clipped(call, scaled(call, call.encrypted(0), alpha, beta), 0.0, 1.0)
+    return clipped(call, scaled(call, call.encrypted(0, merged=True), alpha, beta), 0.0, 1.0)
 
 
 @handles("HardSwish")
 def hard_swish(call: Call) -> Secret:
     """X times x / 6 + 1 / 2, clipped to [0, 1]."""
-    x = call.encrypted(0)
+    x = call.encrypted(0, merged=True)
     return multiplied(call, x, clipped(call, scaled(call, x, 1 / 6, 0.5), 0.0, 1.0))
 
 
@@ -135,8 +138,10 @@ def hard_swish(call: Call) -> Secret:
 def clip(call: Call) -> Secret:
     """Between two constants, either of which may be missing."""
     low, high = (call.setting(name, index) for name, index in (("min", 1), ("max", 2)))
-    low = None if low is not None and np.isneginf(low) else low
-    return clipped(call, call.encrypted(0), low, high)
+    # Exporters write "no limit" as infinity, or as the largest float.
+    low = None if low is not None and low <= -_NO_LIMIT else low
+    high = None if high is not None and high >= _NO_LIMIT else high
+    return clipped(call, call.encrypted(0, merged=True), low, high)
 
 
 def clipped(call: Call, x: Secret, low: float | None, high: float | None) -> Secret:
@@ -159,7 +164,10 @@ def clipped(call: Call, x: Secret, low: float | None, high: float | None) -> Sec
 @handles("Pow")
 def power(call: Call) -> Secret:
     """Positive integers by repeated squares; 1/2, -1/2 and -1 by their functions."""
-    x, exponents = call.encrypted(0), np.unique(spread(call, call.weights(1), call.encrypted(0)))
+    x, exponents = (
+        call.encrypted(0, merged=True),
+        np.unique(spread(call, call.weights(1), call.encrypted(0, merged=True))),
+    )
     if exponents.size != 1:
         raise call.wrong("one exponent for all elements", f"{exponents.size}")
     exponent = float(exponents[0])

@@ -12,14 +12,17 @@ from numpy.typing import NDArray
 from cloakwork.compiler.importing.activations import applied, multiplied, scaled
 from cloakwork.compiler.importing.linear import encrypted_matmul, summed
 from cloakwork.compiler.importing.values import Call, Secret, handles
-from cloakwork.compiler.nodes import Affine, Node, Product
+from cloakwork.compiler.nodes import Affine, Function, Node, Product
 
 Floats = NDArray[np.float64]
 
-# Exporters add the least float of a type, or some such number, to what is masked: exp of it is 0.
-_MASKED = -1e8
-# Inputs, and values of functions, that a mask hides.
-_USUAL = 1e2
+# Exporters add -inf or the least float of a type to what is masked: exp of it is 0.  Nothing that
+# is encrypted, and no input, makes up for it.
+_MASKED = -1e30
+# Inputs, and values of most functions, that a mask hides; and functions as large as what they read.
+_USUAL = 1e12
+_LINEAR = ("abs", "celu", "elu", "gelu", "gelu_tanh", "leaky_relu", "mish", "relu", "selu", "silu",
+           "softplus")  # fmt: skip
 
 
 @handles("Softmax")
@@ -58,7 +61,9 @@ def _largest(nodes: Sequence[Node], name: str) -> Floats:
         if node.output not in needed:
             continue
         found = np.full(node.size, _USUAL)
-        if isinstance(node, Affine):
+        if isinstance(node, Function) and node.kind in _LINEAR:
+            found += 2 * bounds[node.inputs[0]]
+        elif isinstance(node, Affine):
             found = np.abs(np.asarray(node.bias, dtype=np.float64)).ravel() + np.zeros(node.size)
             for term, matrix in node.terms:
                 found += abs(matrix) @ bounds[term]
@@ -160,6 +165,8 @@ def _mask(call: Call, scores: Secret) -> tuple[NDArray[np.bool_], NDArray[np.flo
             raise call.wrong(f"a mask that broadcasts to {list(scores.shape)}",
                              list(given.shape)) from None  # fmt: skip
         kept = spread if given.dtype.kind == "b" else spread > _MASKED
+        if not np.isneginf(spread).any() and not kept.any(axis=3).all() and spread.dtype != bool:
+            raise call.wrong("an element that is not masked in each row", "rows without any")
         bias = np.where(kept, 0.0 if given.dtype.kind == "b" else spread, 0.0)
     queries, keys = np.indices(scores.shape[2:])
     if call.attribute("is_causal", 0):

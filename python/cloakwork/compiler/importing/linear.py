@@ -38,7 +38,7 @@ def add(call: Call) -> Secret:
 @handles("Neg")
 def neg(call: Call) -> Secret:
     """-x."""
-    return scaled(call, call.encrypted(0), -1.0)
+    return scaled(call, call.encrypted(0, merged=True), -1.0)
 
 
 @handles("Sum", "Mean")

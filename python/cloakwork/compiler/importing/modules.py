@@ -44,7 +44,14 @@ def from_module(given: Any, sample: Any) -> tuple[Graph, Original]:
     if sample is None:
         raise ModelError(f"{name}: expected a sample [batch, ...], which tells the input's shape")
     module = Module(name, torch, given if hasattr(given, "forward") else given.module())
-    rows = sample if isinstance(sample, Mapping) else {"input": np.asarray(sample)}
+    try:
+        given_rows = sample if isinstance(sample, Mapping) else {"input": sample}
+        rows = {key: np.asarray(values) for key, values in given_rows.items()}
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"{name}: expected a sample that NumPy reads: {error}; give "
+            "sample.detach().float().numpy() of a tensor"
+        ) from error
     first = {key: np.atleast_1d(values)[:1] for key, values in rows.items()}
     if not all(np.ndim(values) and len(first[key]) for key, values in rows.items()):
         raise ModelError(f"{name}: expected a sample [batch, ...] of one row at least")
@@ -95,7 +102,8 @@ class Module:
 
     def _tensor(self, key: str, values: Any) -> Any:
         dtype = self.torch.int64 if key in self.whole else self.dtype
-        array = np.asarray(values, np.int64 if key in self.whole else np.float64)
+        # A copy: modules may change their inputs in place.
+        array = np.array(values, np.int64 if key in self.whole else np.float64)
         return self.torch.from_numpy(array).to(self.device, dtype)
 
     def _outputs(self, first: Rows) -> list[str]:
@@ -158,7 +166,8 @@ class Module:
 def _evaluating(module: Any) -> Iterator[None]:
     """With all parts in evaluation mode, which have their own modes afterwards."""
     modes = [(part, part.training) for part in module.modules()]
-    if any(training for _, training in modes):
+    # Modules of exported programs have no modes: their way is that of their export.
+    if any(training for _, training in modes) and type(module).__name__ != "GraphModule":
         module.eval()
     try:
         yield
@@ -192,4 +201,4 @@ def _flat(found: Any) -> Sequence[Any]:
         found = list(found.values())
     if isinstance(found, tuple | list):
         return [each for part in found for each in _flat(part)]
-    return [found]
+    return [] if found is None else [found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ ML_DOMAIN = "ai.onnx.ml"
 OWN_DOMAIN = "cloakwork"
 # FLOAT, FLOAT16, DOUBLE, BFLOAT16 of onnx.TensorProto.
 FLOAT_TYPES = (1, 10, 11, 16)
+# The nodes that a model may have, in all of its ways and turns and functions.
+MOST_NODES = 1 << 14
 # Nodes that draw numbers.
 RANDOM = (
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
@@ -82,13 +85,64 @@ def _inlined(onnx: Any, model: Any, name: str) -> Any:
         return model
     import onnx.inliner
 
+    for own in model.functions:
+        if own.attribute_proto:
+            raise ModelError(
+                f"{name}: local function {own.name!r}: expected attributes without defaults, found "
+                f"{own.attribute_proto[0].name!r} with one; give it at each call"
+            )
+    _check_calls(model, name)
     try:
-        return onnx.inliner.inline_local_functions(model)
+        made = onnx.inliner.inline_local_functions(model)
     except Exception as error:  # the checker's, and the inliner's own
         raise ModelError(
             f"{name}: the local function {model.functions[0].name!r}, or another, cannot be "
             f"inlined: {error}"
         ) from error
+    if made.functions:
+        raise ModelError(
+            f"{name}: local function {made.functions[0].name!r}: expected the opsets of the model, "
+            "found others; convert the model to one opset"
+        )
+    return made
+
+
+def _check_calls(model: Any, name: str) -> None:
+    """ModelError for functions that call each other until there are too many nodes, or for ever."""
+    known = {(own.domain, own.name): own for own in model.functions}
+    counts: dict[tuple[str, str], int] = {}
+
+    def count(nodes: Any, depth: int) -> int:
+        if depth > len(known):
+            raise ModelError(f"{name}: expected local functions without a cycle of calls")
+        total = 0
+        for node in nodes:
+            key = (node.domain, node.op_type)
+            if key in known and key not in counts:
+                counts[key] = count(nodes_of(known[key]), depth + 1)
+            total = min(total + counts.get(key, 1), MOST_NODES + 1)
+        return total
+
+    if count(nodes_of(model.graph), 0) > MOST_NODES:
+        raise ModelError(
+            f"{name}: expected at most {MOST_NODES} nodes after local functions are inlined, found "
+            "more"
+        )
+
+
+def graphs_of(graph: Any) -> Iterator[Any]:
+    """A graph, and all inner graphs of its nodes."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from graphs_of(attribute.g)
+
+
+def nodes_of(graph: Any) -> Iterator[Any]:
+    """All nodes of a graph, those of inner graphs included."""
+    for own in graphs_of(graph):
+        yield from own.node
 
 
 def _check_texts(message: Any, place: str) -> None:
@@ -131,7 +185,8 @@ def versions_of(model: Any) -> dict[str, int]:
 def array_of(tensor: Any, place: str, *, masks: bool = False) -> NDArray[Any]:
     """A stored tensor, whose bytes must match its type and shape.
 
-    masks   whether it may have -inf, which masks of attention add: whatever else reads it refuses
+    masks   whether it may have infinity, as masks of attention and limits do: whatever else reads
+            it refuses
     """
     onnx = onnx_module()
     name = f"{place}: tensor {tensor.name!r}"
@@ -149,7 +204,7 @@ def array_of(tensor: Any, place: str, *, masks: bool = False) -> NDArray[Any]:
         found = np.asarray(onnx.numpy_helper.to_array(tensor))
     except (ValueError, TypeError, KeyError, OverflowError, AttributeError) as error:
         raise ModelError(f"{name}: expected numbers for the shape {lengths}: {error}") from error
-    allowed = found[~np.isneginf(found)] if masks and found.dtype.kind == "f" else found
+    allowed = found[~np.isinf(found)] if masks and found.dtype.kind == "f" else found
     if found.dtype.kind == "f" and not np.isfinite(allowed).all():
         raise ModelError(f"{name}: expected finite numbers, found NaN or infinity")
     return found
@@ -171,7 +226,7 @@ def attributes_of(node: Any, place: str) -> dict[str, Any]:
         except ValueError as error:
             raise ModelError(f"{place}: {error}") from error
         if kind == onnx.AttributeProto.TENSOR:
-            value = array_of(value, place, masks=node.op_type == "Constant")
+            value = array_of(value, place, masks=node.op_type.startswith("Constant"))
         elif isinstance(value, bytes):
             value = value.decode("utf-8", "replace")
         elif kind == onnx.AttributeProto.STRINGS:

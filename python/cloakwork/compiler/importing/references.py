@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.compiler.importing.proving import Original, Rows, with_batch
-from cloakwork.compiler.importing.reading import onnx_module, versions_of
-from cloakwork.compiler.importing.unrolling import alive, graphs_of, nodes_of
+from cloakwork.compiler.importing.reading import graphs_of, nodes_of, onnx_module, versions_of
+from cloakwork.compiler.importing.unrolling import alive
 
 Values = NDArray[Any]
 # A value of a node differs if it is off by more, relative to its largest.

@@ -14,17 +14,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.compiler.importing.reading import RANDOM, array_of, onnx_module, versions_of
+from cloakwork.compiler.importing.reading import (
+    MOST_NODES,
+    RANDOM,
+    array_of,
+    graphs_of,
+    onnx_module,
+    versions_of,
+)
 from cloakwork.compiler.importing.schemas import check_node
 from cloakwork.compiler.importing.values import MOST_ELEMENTS
 from cloakwork.errors import ModelError
 
-__all__ = ["UNROLLED", "alive", "graphs_of", "nodes_of", "unrolled"]
+__all__ = ["UNROLLED", "alive", "unrolled"]
 
-# The nodes that a model may have, in all of its ways and turns, and turns.
-_MOST_NODES = 1 << 14
 # Of these, whatever they read, one input alone tells the result: its shape.
 _OF_SHAPES = ("Shape", "Size")
+# Shapes of results depend on the values of inputs from a place on; of all others on shapes alone.
+_SHAPED_BY = {
+    **dict.fromkeys(
+        ("Compress", "ConstantOfShape", "NonMaxSuppression", "NonZero", "Range", "Unique"), 0
+    ),
+    **dict.fromkeys(
+        ("CenterCropPad", "Col2Im", "Expand", "MaxUnpool", "OneHot", "Pad", "ReduceL1", "ReduceL2",
+         "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+         "ReduceSum", "ReduceSumSquare", "Reshape", "Resize", "Slice", "Split", "Squeeze", "STFT",
+         "Tile", "TopK", "Unsqueeze", "Upsample", "AffineGrid", "DFT"), 1
+    ),
+}  # fmt: skip
 _SINCE_AXES_INPUT = 13
 _CONDITIONS = "compute both ways, and choose by Where; or export the model without control flow"
 _LENGTHS = "export the model with a fixed number of steps"
@@ -59,21 +76,6 @@ def alive(graph: Any) -> list[Any]:
     return kept[::-1]
 
 
-def graphs_of(graph: Any) -> Iterator[Any]:
-    """A graph, and all inner graphs of its nodes."""
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from graphs_of(attribute.g)
-
-
-def nodes_of(graph: Any) -> Iterator[Any]:
-    """All nodes of a graph, those of inner graphs included."""
-    for own in graphs_of(graph):
-        yield from own.node
-
-
 def _read(node: Any) -> Iterator[str]:
     """The names that a node reads, those of its inner graphs included."""
     yield from node.input
@@ -93,12 +95,17 @@ class _Unrolling:
         self.tensors: list[Any] = []
         stored = {tensor.name for tensor in model.graph.initializer}
         self.inputs = {own.name: own for own in model.graph.input if own.name not in stored}
-        # What depends on the values of inputs, or on chance.
-        self.secret = set(self.inputs)
+        # What depends on the values of inputs, or on chance; and of what the shape does.
+        self.secret, self.shapeless = set(self.inputs), set[str]()
         self.stored = {tensor.name: tensor for tensor in model.graph.initializer}
         # The place of the node that gives a value.
         self.givers: dict[str, int] = {}
+        # Constants, and what one input of zeros gives; initializers of bodies, for all turns.
         self.known: dict[str, NDArray[Any]] = {}
+        self.zeros: dict[str, NDArray[Any]] = {}
+        self.shared: dict[tuple[int, str], str] = {}
+        # Their ids are those of keys as long as they live.
+        self.bodies: list[Any] = []
         self.names: set[str] = set()
         self.turns = 0
 
@@ -140,8 +147,17 @@ class _Unrolling:
         """Append a node without inner graphs."""
         self.givers.update(dict.fromkeys(node.output, len(self.nodes)))
         self.nodes.append(node)
-        depends = node.op_type in RANDOM or self.secret.intersection(node.input)
-        if depends and node.op_type not in _OF_SHAPES:
+        shaping = node.input[_SHAPED_BY.get(node.op_type, len(node.input)) :]
+        sequences = "Sequence" in node.op_type or node.op_type.startswith(("Optional", "String"))
+        if self.shapeless.intersection(node.input) or (
+            self.secret.intersection(node.input if sequences else shaping)
+        ):
+            self.shapeless.update(node.output)
+        if node.op_type in _OF_SHAPES:
+            depends = bool(self.shapeless.intersection(node.input))
+        else:
+            depends = node.op_type in RANDOM or bool(self.secret.intersection(node.input))
+        if depends:
             self.secret.update(node.output)
         self._check_size()
 
@@ -151,9 +167,9 @@ class _Unrolling:
         self._check_size()
 
     def _check_size(self) -> None:
-        if max(len(self.nodes), self.turns) > _MOST_NODES:
+        if max(len(self.nodes), self.turns) > MOST_NODES:
             raise ModelError(
-                f"{self.name}: expected at most {_MOST_NODES} nodes after loops are unrolled, "
+                f"{self.name}: expected at most {MOST_NODES} nodes after loops are unrolled, "
                 "found more; use fewer steps"
             )
 
@@ -175,10 +191,15 @@ class _Unrolling:
         if body.sparse_initializer:
             raise ModelError(f"{place}: expected dense tensors, found a sparse one")
         for tensor in body.initializer:
+            key = (id(body), tensor.name)
+            if key in self.shared:
+                scope[tensor.name] = self.shared[key]
+                continue
             array_of(tensor, place, masks=True)
             copy = type(tensor)()
             copy.CopyFrom(tensor)
-            scope[tensor.name] = copy.name = prefix + tensor.name
+            scope[tensor.name] = self.shared[key] = copy.name = prefix + tensor.name
+            self.bodies.append(body)
             self.tensors.append(copy)
             self.stored[copy.name] = copy
         self.take(body.node, scope, prefix)
@@ -197,6 +218,11 @@ class _Unrolling:
 
     def length(self, name: str, axis: int, place: str) -> int:
         """The length of an axis of a value, for a batch of 1."""
+        if name in self.shapeless:
+            raise ModelError(
+                f"{place}: expected {name!r} to have one length for all inputs, found one that "
+                f"depends on their values; {_LENGTHS}"
+            )
         shape = self._run(name, place).shape
         if not -len(shape) <= axis < len(shape):
             raise ModelError(f"{place}: expected an axis of {list(shape)}, found {axis}")
@@ -205,12 +231,12 @@ class _Unrolling:
     def _run(self, name: str, place: str) -> NDArray[Any]:
         """What one input of zeros gives: a constant, or something of the right shape."""
         name = self._copied(name)
-        if name in self.known:
-            return self.known[name]
+        if name in self.known or name in self.zeros:
+            return self.known[name] if name in self.known else self.zeros[name]
         onnx = onnx_module()
         places, feeds = self._needed(name)
         nodes = [self.nodes[number] for number in sorted(places)]
-        kept = [each for node in nodes for each in node.output if each not in self.secret and each]
+        kept = [each for node in nodes for each in node.output if each]
         wanted = list(dict.fromkeys([name, *kept]))
         info = [[onnx.ValueInfoProto(name=each) for each in names] for names in (feeds, wanted)]
         graph = onnx.helper.make_graph(nodes, "so far", *info)
@@ -223,7 +249,8 @@ class _Unrolling:
                 f"{place}: {name!r}, which it needs, cannot be computed: {error}"
             ) from error
         values = {each: np.asarray(own) for each, own in zip(wanted, found, strict=True)}
-        self.known |= {each: own for each, own in values.items() if each not in self.secret}
+        for each, own in values.items():
+            (self.zeros if each in self.secret else self.known)[each] = own
         return values[name]
 
     def _copied(self, name: str) -> str:
@@ -245,8 +272,8 @@ class _Unrolling:
             if own in seen or not own:
                 continue
             seen.add(own)
-            if own in self.known:
-                feeds[own] = self.known[own]
+            if own in self.known or own in self.zeros:
+                feeds[own] = self.known[own] if own in self.known else self.zeros[own]
             elif own in self.givers:
                 places.add(self.givers[own])
                 waiting += self.nodes[self.givers[own]].input
