@@ -156,6 +156,9 @@ REFUSED: list[tuple[Any, str]] = [
      r"a mask that broadcasts to \[1, 1, 3, 3\], found \[2, 2\]"),
     (attention("m", {"m": np.full((3, 3), -3.4e38)}, q_num_heads=1, kv_num_heads=1),
      "an element that is not masked in each row"),
+    # Queries before the first key that is not masked, under two kinds of masks.
+    (attention("m", {"m": np.array([[-3.4e38, 0.0, 0.0], [0, 0, -np.inf], [0, 0, 0]])},
+               q_num_heads=1, kv_num_heads=1, is_causal=1), "rows without any"),
     (attention("x", q_num_heads=1, kv_num_heads=1), "a constant as input number 3"),
     (attention("m", {"m": MASK}, q_num_heads=1, kv_num_heads=1, softcap=2.0),
      "a softcap without a mask"),

@@ -241,20 +241,26 @@ def together(call: Call) -> tuple[Secret | Known, Secret | Known]:
     Shapes broadcast from the last axis on, so that encrypted operands have the same number of axes
     after the batch.
     """
-    values = [call.value(index) for index in (0, 1)]
+    shape, batch = broadcast(call)
+    spreads = [_spread_to(call, index, shape, batch) for index in (0, 1)]
+    return spreads[0], spreads[1]
+
+
+def broadcast(call: Call) -> tuple[tuple[int, ...], int | None]:
+    """The shape of all operands together, and its batch axis."""
+    values = [call.value(index) for index, _ in enumerate(call.inputs)]
     shapes = [getattr(value, "shape", ()) for value in values]
     try:
         shape = np.broadcast_shapes(*shapes)
     except ValueError:
         raise call.wrong("shapes that broadcast", shapes) from None
-    batch = batch_together(call, [value for value in values if isinstance(value, Secret)], shape)
+    batch = _batch_together(call, [value for value in values if isinstance(value, Secret)], shape)
     call.check_batch(shape, batch)
     call.check_elements(shape)
-    spreads = [_spread_to(call, index, shape, batch) for index in (0, 1)]
-    return spreads[0], spreads[1]
+    return shape, batch
 
 
-def batch_together(call: Call, values: list[Secret], shape: Sequence[int]) -> int | None:
+def _batch_together(call: Call, values: list[Secret], shape: Sequence[int]) -> int | None:
     """The batch axis of operands that are broadcast to a shape."""
     apart = [value for value in values if value.batch is not None]
     if len(apart) < len(values) and {value.shape for value in apart} != {tuple(shape)}:

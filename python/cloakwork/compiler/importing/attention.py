@@ -152,6 +152,7 @@ def _shared(call: Call, x: Secret, heads: int) -> Secret:
 def _mask(call: Call, scores: Secret) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Of the scores' shape: what is kept, and what is added to it."""
     kept, bias = np.ones(scores.shape, dtype=np.bool_), np.zeros(scores.shape)
+    finite = np.zeros(scores.shape, dtype=np.bool_)
     if call.has(3):
         given: NDArray[Any] = call.constant(3)
         try:
@@ -165,9 +166,8 @@ def _mask(call: Call, scores: Secret) -> tuple[NDArray[np.bool_], NDArray[np.flo
             raise call.wrong(f"a mask that broadcasts to {list(scores.shape)}",
                              list(given.shape)) from None  # fmt: skip
         kept = spread if given.dtype.kind == "b" else spread > _MASKED
-        if not np.isneginf(spread).any() and not kept.any(axis=3).all() and spread.dtype != bool:
-            raise call.wrong("an element that is not masked in each row", "rows without any")
-        bias = np.where(kept, 0.0 if given.dtype.kind == "b" else spread, 0.0)
+        if given.dtype.kind != "b":
+            bias, finite = np.where(kept, spread, 0.0), ~kept & np.isfinite(spread)
     queries, keys = np.indices(scores.shape[2:])
     if call.attribute("is_causal", 0):
         kept = kept & (keys <= queries)
@@ -176,4 +176,7 @@ def _mask(call: Call, scores: Secret) -> tuple[NDArray[np.bool_], NDArray[np.flo
         if size < -1:
             raise call.wrong(f"a {name}_window_size of -1 or more", size)
         kept = kept & (ahead <= size) if size >= 0 else kept
+    if (finite.any(axis=3) & ~kept.any(axis=3)).any():
+        # Of equal numbers, however small, softmax makes equal shares: only -inf makes zeros.
+        raise call.wrong("an element that is not masked in each row", "rows without any")
     return np.array(kept), np.asarray(bias, dtype=np.float64)

@@ -15,7 +15,7 @@ from scipy import sparse
 from cloakwork.compiler.building import selection
 from cloakwork.compiler.importing.activations import (
     applied,
-    batch_together,
+    broadcast,
     combined,
     multiplied,
     one_input,
@@ -200,18 +200,11 @@ def where(call: Call) -> Secret:
 
 def _where_known(call: Call) -> Secret:
     """Elements of one or the other, by a constant condition."""
-    values = [call.value(index) for index in range(3)]
-    shapes = [getattr(value, "shape", ()) for value in values]
-    try:
-        shape = np.broadcast_shapes(*shapes)
-    except ValueError:
-        raise call.wrong("shapes that broadcast", shapes) from None
-    batch = batch_together(call, [value for value in values if isinstance(value, Secret)], shape)
-    call.check_elements(shape)
+    shape, batch = broadcast(call)
     chosen = np.broadcast_to(call.constant(0).astype(np.bool_), shape)
     parts, bias = list[Secret](), np.zeros(shape)
     for index, here in ((1, chosen), (2, ~chosen)):
-        value = values[index]
+        value = call.value(index)
         if isinstance(value, Secret):
             places = np.broadcast_to(call.indices(value), shape)
             parts.append(call.selected(value, np.where(here, places, -1), batch))

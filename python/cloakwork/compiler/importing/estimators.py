@@ -23,6 +23,7 @@ from cloakwork.compiler.importing.converting.boosting import (
     is_booster,
 )
 from cloakwork.compiler.importing.proving import Original, Rows
+from cloakwork.compiler.importing.reading import shortened
 from cloakwork.compiler.importing.walking import from_onnx
 from cloakwork.errors import ModelError
 
@@ -33,8 +34,6 @@ _METHODS = (
 )  # fmt: skip
 # What the results may be off: LIBSVM stops its iteration for probabilities early.
 _FLOATS, _LIBSVM = 1e-3, 1e-2
-# Of what skl2onnx says, so many letters: it may print all thresholds of a model.
-_MOST_SAID = 400
 _ADVICE = (
     "this estimator is converted to something else: take another version of skl2onnx, or give an "
     "ONNX file of your own"
@@ -87,8 +86,7 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
                     "a Pipeline, or in a search, a bag or a soft vote; compile those within it "
                     "one by one"
                 ) from error
-            said = said if len(said) < _MOST_SAID else f"{said[:_MOST_SAID]}..."
-            raise ModelError(f"{name}: skl2onnx cannot convert it: {said}") from error
+            raise ModelError(f"{name}: skl2onnx cannot convert it: {shortened(error)}") from error
 
     graph = _without_fractions(from_onnx(converted(model, int(width), others, sample))[0])
     if classes:

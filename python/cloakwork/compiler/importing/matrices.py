@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cloakwork.compiler.importing.reading import onnx_module
+from cloakwork.compiler.importing.reading import evaluator_of, onnx_module
 from cloakwork.compiler.importing.values import Call, Known, Secret, handles
 
 Floats = NDArray[np.float64]
@@ -61,11 +61,8 @@ def _evaluator(call: Call, encrypted: int) -> Callable[[Floats], Floats]:
         if isinstance(value, Known)
     }
     node = onnx.helper.make_node(call.kind, names, ["y"], **call.attributes)
-    info = [onnx.ValueInfoProto(name=name) for name in names if name]
-    graph = onnx.helper.make_graph([node], "linear", info, [onnx.ValueInfoProto(name="y")])
     opset = onnx.helper.make_opsetid("", call.version)
-    model = onnx.helper.make_model(graph, opset_imports=[opset])
-    evaluator = onnx.reference.ReferenceEvaluator(model)
+    evaluator = evaluator_of([node], dict.fromkeys(filter(None, names)), ["y"], [opset])
 
     def run(x: Floats) -> Floats:
         try:

@@ -14,12 +14,11 @@ import numpy as np
 
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing.proving import Original, Rows, with_batch
+from cloakwork.compiler.importing.reading import shortened
 from cloakwork.compiler.importing.walking import from_onnx
 from cloakwork.errors import ModelError
 
 _OPSET, _OLDER_OPSET = 18, 17
-# Of what torch says, so many letters: the first lines tell the reason.
-_MOST_SAID = 400
 _ADVICE = (
     "the exporter records one way through the module: take torch.where instead of conditions on "
     "values, and no random numbers"
@@ -112,7 +111,8 @@ class Module:
             found = self._called(first)
         except Exception as error:  # whatever the module's own code raises
             raise ModelError(
-                f"{self.name}: cannot be called with the first row of the sample: {_said(error)}"
+                f"{self.name}: cannot be called with the first row of the sample: "
+                f"{shortened(error)}"
             ) from error
         if isinstance(found, Mapping) and all(hasattr(one, "detach") for one in found.values()):
             return [str(key) for key in found]
@@ -130,7 +130,7 @@ class Module:
         except Exception as error:  # torch raises many classes for what it cannot export
             raise ModelError(
                 f"{self.name}: torch.export cannot tell what it computes for every input; "
-                f"{_NOT_EXPORTED}: {_said(error)}"
+                f"{_NOT_EXPORTED}: {shortened(error)}"
             ) from error
 
     def _written(self, program: Any, names: Mapping[str, Any]) -> bytes | None:
@@ -157,7 +157,7 @@ class Module:
         except Exception as error:
             more = "" if find_spec("onnxscript") else "; pip install onnxscript, for its newer one"
             raise ModelError(
-                f"{self.name}: torch cannot export it to ONNX: {_said(error)}{more}"
+                f"{self.name}: torch cannot export it to ONNX: {shortened(error)}{more}"
             ) from error
         return held.getvalue()
 
@@ -188,11 +188,6 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(before)
-
-
-def _said(error: Exception) -> str:
-    said = " ".join(str(error).split()) or type(error).__name__
-    return said if len(said) < _MOST_SAID else f"{said[:_MOST_SAID]}..."
 
 
 def _flat(found: Any) -> Sequence[Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,8 @@ OWN_DOMAIN = "cloakwork"
 FLOAT_TYPES = (1, 10, 11, 16)
 # The nodes that a model may have, in all of its ways and turns and functions.
 MOST_NODES = 1 << 14
+# Letters of an error of another library.
+_MOST_SAID = 400
 # Nodes that draw numbers.
 RANDOM = (
     "Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform",
@@ -39,6 +41,35 @@ def onnx_module() -> Any:
             "reading a model needs the onnx package: pip install 'cloakwork[models]'"
         ) from error
     return onnx
+
+
+def evaluator_of(
+    nodes: Any, given: Mapping[str, NDArray[Any] | None], results: Iterable[str], opsets: Any
+) -> Any:
+    """ONNX's own reference for some nodes, with the names of what they give.
+
+    given   what they read: arrays, whose types some ops need, or None where it is not known yet
+    """
+    onnx = onnx_module()
+    helper = onnx.helper
+    info = [
+        onnx.ValueInfoProto(name=name)
+        if array is None
+        else helper.make_tensor_value_info(
+            name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
+        )
+        for name, array in given.items()
+    ]
+    empty = [onnx.ValueInfoProto(name=name) for name in results]
+    graph = helper.make_graph(list(nodes), "part", info, empty)
+    model = helper.make_model(graph, opset_imports=opsets)
+    return onnx.reference.ReferenceEvaluator(model)
+
+
+def shortened(error: Exception) -> str:
+    """What other libraries say, in one line of some length: they may print a whole model."""
+    said = " ".join(str(error).split()) or type(error).__name__
+    return said if len(said) < _MOST_SAID else f"{said[:_MOST_SAID]}..."
 
 
 def read_model(given: str | Path | bytes | Any) -> tuple[Any, str]:

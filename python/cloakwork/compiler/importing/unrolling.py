@@ -7,7 +7,7 @@ repeat their bodies as often as constants tell.  What is left has no inner graph
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -18,6 +18,7 @@ from cloakwork.compiler.importing.reading import (
     MOST_NODES,
     RANDOM,
     array_of,
+    evaluator_of,
     graphs_of,
     onnx_module,
     versions_of,
@@ -47,7 +48,7 @@ _CONDITIONS = "compute both ways, and choose by Where; or export the model witho
 _LENGTHS = "export the model with a fixed number of steps"
 
 # Names of a graph by those that it uses: its own are renamed, others are those around it.
-_Scope = MutableMapping[str, str]
+_Scope = ChainMap[str, str]
 
 
 def unrolled(model: Any, name: str) -> Any:
@@ -233,17 +234,14 @@ class _Unrolling:
         name = self._copied(name)
         if name in self.known or name in self.zeros:
             return self.known[name] if name in self.known else self.zeros[name]
-        onnx = onnx_module()
         places, feeds = self._needed(name)
         nodes = [self.nodes[number] for number in sorted(places)]
         kept = [each for node in nodes for each in node.output if each]
         wanted = list(dict.fromkeys([name, *kept]))
-        info = [[onnx.ValueInfoProto(name=each) for each in names] for names in (feeds, wanted)]
-        graph = onnx.helper.make_graph(nodes, "so far", *info)
-        made = onnx.helper.make_model(graph, opset_imports=self.model.opset_import)
         try:
+            evaluator = evaluator_of(nodes, feeds, wanted, self.model.opset_import)
             with np.errstate(all="ignore"):
-                found = onnx.reference.ReferenceEvaluator(made).run(wanted, feeds)
+                found = evaluator.run(wanted, feeds)
         except Exception as error:  # any of NumPy's and the reference's own
             raise ModelError(
                 f"{place}: {name!r}, which it needs, cannot be computed: {error}"
@@ -307,7 +305,7 @@ def _if(own: _Unrolling, node: Any, place: str, scope: _Scope) -> None:
         raise ModelError(f"{place}: expected one condition, found the shape {condition.shape}")
     way = "then_branch" if condition.item() else "else_branch"
     body = _attributes(node)[way]
-    found = own.graph(body, _within(scope), f"{node.name}/{way}/", place)
+    found = own.graph(body, scope.new_child(), f"{node.name}/{way}/", place)
     for output, name in zip(_outputs(node, len(found), place), found, strict=True):
         if output:
             own.op("Identity", [name], output)
@@ -338,7 +336,7 @@ def _loop(own: _Unrolling, node: Any, place: str, scope: _Scope) -> None:
             own.constant(np.array(True), prefix),
             *carried,
         ]
-        inner = _within(scope, zip((one.name for one in body.input), given, strict=True))
+        inner = scope.new_child(dict(zip((one.name for one in body.input), given, strict=True)))
         condition, *results = own.graph(body, inner, prefix, place)
         goes_on = own.value(condition, place, "a condition", _LENGTHS).all()
         carried, made = results[: len(carried)], results[len(carried) :]
@@ -381,7 +379,7 @@ def _scan(own: _Unrolling, node: Any, place: str, scope: _Scope) -> None:
             index = own.constant(np.array(steps - 1 - step if back else step, np.int64), prefix)
             parts.append(own.op("Gather", [x, index], f"{prefix}part {number}", axis=axis))
         names = (one.name for one in body.input)
-        inner = _within(scope, zip(names, [*carried, *parts], strict=True))
+        inner = scope.new_child(dict(zip(names, [*carried, *parts], strict=True)))
         found = own.graph(body, inner, prefix, place)
         carried = found[:states]
         for row, name in zip(collected, found[states:], strict=True):
@@ -420,14 +418,6 @@ def _finish(
                 where = own.constant(np.array([axis], np.int64), stem)
                 parts.append(own.op("Unsqueeze", [name, where], stem))
         own.op("Concat", parts, output, axis=axis)
-
-
-def _within(scope: _Scope, given: Iterable[tuple[str, str]] = ()) -> _Scope:
-    """The scope of an inner graph with these inputs."""
-    maps: Sequence[MutableMapping[str, str]] = (
-        list(scope.maps) if isinstance(scope, ChainMap) else [scope]
-    )
-    return ChainMap(dict(given), *maps)
 
 
 def _listed(attributes: Mapping[str, Any], key: str, count: int, place: str) -> list[int]:

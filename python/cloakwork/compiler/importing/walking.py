@@ -33,7 +33,7 @@ from cloakwork.compiler.importing.reading import (
     RANDOM,
     array_of,
     attributes_of,
-    onnx_module,
+    evaluator_of,
     read_model,
     versions_of,
 )
@@ -255,7 +255,6 @@ class _Walk:
 
     def _folded(self, node: Any, call: Call) -> list[Value]:
         """A node of constants, by ONNX's own reference."""
-        onnx = onnx_module()
         if node.op_type in RANDOM:
             raise call.wrong("no random numbers", node.op_type, "export the model for inference")
         given = {
@@ -263,17 +262,10 @@ class _Walk:
             for name, value in zip(node.input, call.inputs, strict=True)
             if isinstance(value, Known)
         }
-        info = [
-            onnx.helper.make_tensor_value_info(
-                name, onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
-            )
-            for name, array in given.items()
-        ]
-        empty = [onnx.ValueInfoProto(name=name) for name in node.output if name]
-        graph = onnx.helper.make_graph([node], "folded", info, empty)
-        model = onnx.helper.make_model(graph, opset_imports=self.model.opset_import)
+        names = [name for name in node.output if name]
         try:
-            found = onnx.reference.ReferenceEvaluator(model).run(None, given)
+            evaluator = evaluator_of([node], given, names, self.model.opset_import)
+            found = evaluator.run(None, given)
         except Exception as error:  # any of NumPy's and the reference's own
             raise ModelError(f"{call.place}: cannot be computed: {error}") from error
         return [Known(np.asarray(array)) for array in found]
