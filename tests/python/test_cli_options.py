@@ -341,7 +341,7 @@ class Spy:
 
 # Commands with files of their own: the called function, and a command line with an option's value.
 PROVE = "prove key.zkey w.wtns"
-CONFORM = "conform sim:0 --json --quick --ops modsum --seconds 0.3"
+CONFORM = "conform sim:0 --json --quick --ops modsum --seconds 5"
 SERVE = "serve m.cwk"
 COMPILE = "compile m.onnx --data x.npy -o n.cwk"
 

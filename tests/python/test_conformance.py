@@ -48,6 +48,7 @@ def test_a_simulated_device_passes_and_its_report_is_the_same_for_a_seed() -> No
     assert report
     assert report.to_json() == again.to_json()
     assert report.op("mod").by_reference > 3
+    assert report.untried == ()
     assert {tried for name, tried in report.sizes.items() if "i64" in name} == {(60, 60)}
     assert str(report).startswith("sim:0, seed 5: 2 of 2 ops pass in ")
     assert len(report.op("modsum").kernels) > 1
@@ -56,6 +57,16 @@ def test_a_simulated_device_passes_and_its_report_is_the_same_for_a_seed() -> No
 def test_a_seed_is_chosen_and_told() -> None:
     seeds = {conform("sim:0", ops=["modsum"], quick=True, seconds=0.1).seed for _ in range(2)}
     assert len(seeds) == 2
+
+
+def test_ops_that_the_time_did_not_reach_are_not_said_to_be_unclaimed() -> None:
+    report = conform("sim:0", ops=["modsum", "sort"], seconds=1e-9)
+    assert (report.untried, report.unclaimed, report.is_cut) == (("modsum", "sort"), (), True)
+    assert str(report).endswith("; 2 not tried")
+    suite = ElementTree.fromstring(report.to_junit())
+    assert suite.get("skipped") == "2"
+    (reason,) = {case.get("message") for case in suite.iter("skipped")}
+    assert reason == "the time was over before a call of it ran"
 
 
 def test_times_are_beside_the_cpus() -> None:

@@ -86,6 +86,8 @@ def test_every_step_of_a_demo_is_that_of_the_host(demo: str, device: str) -> Non
 
 def test_the_examples_conform(device: str) -> None:
     report = conform(device, seed=5, seconds=4, quick=True, speed=False)
+    if report.untried:  # a busy machine
+        report = conform(device, seed=5, seconds=600, quick=True, speed=False)
     assert report, str(report)
     passed = {op.op for op in report.ops}
     assert {"modmul", "modsum", "axis_modsum"} <= passed

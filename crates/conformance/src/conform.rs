@@ -96,6 +96,8 @@ pub struct OpHeld {
     pub speeds: Vec<Speed>,
     /// Whether a case took so long that only small ones follow.
     is_slow: bool,
+    /// In how many rounds a call of it was looked for.
+    probes: usize,
 }
 
 /// The outcome for a device.
@@ -105,6 +107,8 @@ pub struct Conformance {
     pub ops: Vec<OpHeld>,
     /// Ops with no call on the device.
     pub unclaimed: Vec<&'static str>,
+    /// Ops of which the budget ended the search for a call on the device.
+    pub untried: Vec<&'static str>,
     /// Kernels of the device that no call reached.
     pub unreached: Vec<String>,
     /// Kernels that are never chosen, as others for the same types are preferred.
@@ -153,14 +157,17 @@ pub fn conform(trying: &mut Trying<'_>) -> Result<Conformance, Refused> {
     run.rounds()?;
     run.speeds()?;
     let (mut found, ops) = (run.found, run.ops);
+    let probes = PROBES.min(trying.rounds);
     if trying.ops.is_empty() {
         let reached = ops.iter().flat_map(|op| op.kernels.keys().copied());
         let rows = Rows::of(&trying.device);
         (found.unreached, found.shadowed) = rows.left(&reached.collect());
     }
     let (claimed, others): (Vec<_>, Vec<_>) = ops.into_iter().partition(|op| op.cases > 0);
-    found.ops = claimed;
-    found.unclaimed = others.into_iter().map(|op| op.def.name).collect();
+    let (unclaimed, untried): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|op| op.probes >= probes);
+    let names = |ops: Vec<OpHeld>| ops.into_iter().map(|op| op.def.name).collect();
+    (found.ops, found.unclaimed, found.untried) = (claimed, names(unclaimed), names(untried));
     Ok(found)
 }
 
@@ -176,6 +183,7 @@ impl OpHeld {
             failure: None,
             speeds: Vec::new(),
             is_slow: false,
+            probes: 0,
         }
     }
 
@@ -240,6 +248,7 @@ impl Run<'_, '_> {
                 let op = &mut self.ops[index];
                 held.into_iter().for_each(|held| op.add(held));
                 op.is_slow |= effort.exceeds(SLOW);
+                op.probes += 1;
             }
             if round + 1 == PROBES {
                 self.reach()?;

@@ -276,6 +276,7 @@ fn of_conformance(found: &Conformance) -> Value {
     json!({
         "ops": found.ops.iter().map(of_op).collect::<Vec<_>>(),
         "unclaimed": found.unclaimed,
+        "untried": found.untried,
         "unreached": found.unreached,
         "shadowed": found.shadowed,
         "sizes": found.sizes.iter().map(of_sizes).collect::<serde_json::Map<_, _>>(),

@@ -102,6 +102,7 @@ def _show(report: Report, out: Console) -> None:
     _say_names("kernels that no call reached", report.unreached, out)
     _say_names("kernels that are never chosen, as others are preferred", report.shadowed, out)
     _say_names("ops of which no call ran on the device", report.unclaimed, out)
+    _say_names("ops that were not tried before the time was over", report.untried, out)
     partly = [f"{name} {n} of {of}" for name, (n, of) in report.sizes.items() if n < of]
     _say_names("kernels that were not tried at every size", tuple(partly), out)
     if report.is_cut:

@@ -93,6 +93,7 @@ class Report:
     """The outcome of `conform`; false if something is wrong.
 
     unclaimed   ops of which no call ran on the device
+    untried     ops of which the time was over before a call ran: nothing is known of them
     unreached   the device's kernels that no call reached
     shadowed    its kernels that are never chosen: others for the same types are preferred
     sizes       by kernel: at how many sizes of docs/conformance.md it was tried, and of how many
@@ -106,6 +107,7 @@ class Report:
     program_steps: int
     program_failure: Failure | None
     unclaimed: tuple[str, ...]
+    untried: tuple[str, ...]
     unreached: tuple[str, ...]
     shadowed: tuple[str, ...]
     sizes: Mapping[str, tuple[int, int]]
@@ -138,16 +140,21 @@ class Report:
                 suite, "testcase", classname=f"{self.device}.{op.family}", name=op.op
             )
             _add_failure(case, op.failure)
-        for name in self.unclaimed:
-            place = {"classname": f"{self.device}.unclaimed", "name": name}
-            case = ElementTree.SubElement(suite, "testcase", place)
-            ElementTree.SubElement(case, "skipped", message="no call of it ran on the device")
+        skipped = {
+            "unclaimed": (self.unclaimed, "no call of it ran on the device"),
+            "untried": (self.untried, "the time was over before a call of it ran"),
+        }
+        for kind, (names, why) in skipped.items():
+            for name in names:
+                place = {"classname": f"{self.device}.{kind}", "name": name}
+                case = ElementTree.SubElement(suite, "testcase", place)
+                ElementTree.SubElement(case, "skipped", message=why)
         if self.programs:
             place = {"classname": f"{self.device}.programs", "name": "random programs"}
             _add_failure(ElementTree.SubElement(suite, "testcase", place), self.program_failure)
         suite.set("tests", str(len(suite)))
         suite.set("failures", str(len(self.failures)))
-        suite.set("skipped", str(len(self.unclaimed)))
+        suite.set("skipped", str(len(self.unclaimed) + len(self.untried)))
         properties = ElementTree.Element("properties")
         ElementTree.SubElement(properties, "property", name="seed", value=str(self.seed))
         suite.insert(0, properties)
@@ -158,7 +165,8 @@ class Report:
         wrong = sum(not op.passed for op in self.ops)
         cases = sum(op.cases for op in self.ops)
         text = f"{self.device}, seed {self.seed}: {len(self.ops) - wrong} of {len(self.ops)} ops"
-        return f"{text} pass in {cases} calls, {self.programs} random programs"
+        text = f"{text} pass in {cases} calls, {self.programs} random programs"
+        return f"{text}; {len(self.untried)} not tried" if self.untried else text
 
 
 def _add_failure(case: ElementTree.Element, failure: Failure | None) -> None:
@@ -230,6 +238,7 @@ def _report(device: str, seed: int, facts: dict[str, Any]) -> Report:
         program_steps=facts["program_steps"],
         program_failure=Failure.of(facts["program_failure"]),
         unclaimed=tuple(facts["unclaimed"]),
+        untried=tuple(facts["untried"]),
         unreached=tuple(facts["unreached"]),
         shadowed=tuple(facts["shadowed"]),
         sizes={kernel: (row["tried"], row["of"]) for kernel, row in facts["sizes"].items()},
