@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cloakwork import fhe
+from cloakwork import backend, fhe
 from cloakwork.compiler import search
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.memory import Memory, peak_of
 from cloakwork.compiler.plans import Layouts
-from cloakwork.errors import ParamError
+from cloakwork.errors import MemoryBudgetError, ParamError
 from cloakwork.programs.options import bytes_of
 from python.compiled_graphs import perceptron, sample_of
 
@@ -157,7 +157,24 @@ def test_of_what_a_budget_refuses_the_least_is_kept() -> None:
     with memory.holding(60):
         assert not memory.allows(50)
     assert memory.allows(50)
-    assert Memory().allows(2**60)
+
+
+def test_without_a_budget_what_this_machine_has_no_memory_for_is_refused_before_it_is_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(search, "tried", lambda *_: pytest.fail("a trial beyond the memory"))
+    monkeypatch.setattr(backend, "memory_limit_bytes", lambda: 2**24)
+    graph = perceptron((8, 4, 2))
+    sample = sample_of(graph, 24)
+    words = r"at least \d+MiB, by prediction, and this machine has 16MiB: "
+    with pytest.raises(MemoryBudgetError, match=words + 'optimize="memory" takes less; a memory_'):
+        fhe.compile(graph, sample, **SMALL)
+    with pytest.raises(MemoryBudgetError, match="this machine has 16MiB; a memory_budget= beyond"):
+        fhe.compile(graph, sample, optimize="memory", **SMALL)
+    assert not Memory().allows(2**24 + 1)
+    monkeypatch.undo()
+    monkeypatch.setattr(backend, "memory_limit_bytes", lambda: 2**24)
+    assert fhe.compile(graph, sample, memory_budget="1GiB", **SMALL).report.predicted_bytes > 2**24
 
 
 def test_an_imprecise_candidate_within_the_budget_is_told_beside_the_budget(

@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cloakwork.compiler.building import Builder
 from cloakwork.compiler.costs import MEASURED, Ring, Work
 from cloakwork.compiler.layouts import Grid, Layout, laid_by
-from cloakwork.compiler.lowering.affine import AffinePlan, Candidates
+from cloakwork.compiler.lowering.affine import AffinePlan, Candidates, Meeting
 from cloakwork.compiler.lowering.covering import applied, swept
+from cloakwork.compiler.lowering.planning import Planner, planned
 from cloakwork.compiler.nodes import Affine, Geometry, Source
 from cloakwork.errors import InternalError, ModelError
 from scipy import sparse
@@ -75,7 +77,7 @@ def test_the_diagonals_of_all_plans_compute_the_matrix_exactly(
     layouts: list[Layout | None] = [None, Layout.dense(columns, slots)]
     layouts.append(Layout.of(generator.permutation(slots)[:columns], slots, slots))
     for layout in layouts:
-        plans = list(Candidates(node, {"x": layout}, slots, price)._all())
+        plans = list(Candidates(node, {"x": layout}, slots, price, Meeting(beside=True))._all())
         assert plans
         for plan, inputs in plans:
             check(plan, node, inputs, seed=rows)
@@ -119,6 +121,85 @@ def test_copies_of_an_input_save_diagonals() -> None:
     assert plan.work.products == 32
     assert plan.layout.period == 128
     check(plan, node, inputs, seed=4)
+
+
+TOKENS, WIDTH = 8, 16
+
+
+@pytest.mark.parametrize(
+    ("block", "most"),
+    [
+        ("wider", 2 * WIDTH),
+        ("narrower", 4 * WIDTH),
+        ("sums", WIDTH),
+        ("means of all tokens", TOKENS),
+        ("copies", TOKENS),
+        ("copies of sums", 2 * WIDTH),
+    ],
+)
+def test_one_matrix_for_many_tokens_has_few_diagonals(block: str, most: int) -> None:
+    """[tokens, width] in order, and what attention and its layers make of them."""
+    slots, generator = 1024, np.random.default_rng(9)
+    each, one = np.eye(TOKENS), np.ones((1, WIDTH))
+    matrix = {
+        "wider": np.kron(each, generator.integers(1, 9, (2 * WIDTH, WIDTH))),
+        "narrower": np.kron(each, generator.integers(1, 9, (WIDTH, 2 * WIDTH))),
+        "sums": np.kron(each, one),
+        "means of all tokens": np.kron(np.ones((1, TOKENS)), np.eye(WIDTH)),
+        "copies": np.kron(np.ones((TOKENS, 1)), np.eye(TOKENS * WIDTH)),
+        "copies of sums": np.kron(np.ones((TOKENS, 1)), np.kron(each, one)),
+    }[block]
+    rows, columns = matrix.shape
+    layout = Layout.dense(columns, slots)
+    if block == "narrower":
+        # Where the wider map has put its results.
+        wider = sparse.csr_array(np.kron(each, np.ones((2 * WIDTH, WIDTH))))
+        made = Layout.beside(wider, Layout.dense(TOKENS * WIDTH, slots))
+        assert made is not None
+        layout = made
+    node = Affine("y", (rows,), (("x", sparse.csr_array(matrix)),), np.zeros(rows))
+    candidates = Candidates(node, {"x": layout}, slots, price, Meeting(beside=True))
+    plans = [plan for plan, _ in candidates._all()]
+    for plan in plans:
+        check(plan, node, {"x": layout}, seed=7)
+    plan, _ = candidates.best()
+    assert plan.work.products <= most
+    beside = Layout.beside(node.terms[0][1], layout)
+    assert beside is not None
+    assert any(own.layout == beside for own in plans)
+
+
+def test_rows_without_a_place_beside_their_columns_have_no_such_layout() -> None:
+    dense = Layout.dense(8, 8)
+    assert Layout.beside(sparse.csr_array(np.diag([1, 1, 0, 1, 1, 1, 1, 1.0])), dense) is None
+    copied = sparse.csr_array(np.kron(np.ones((2, 1)), np.eye(8)))
+    assert Layout.beside(copied, dense) is None
+    assert Layout.beside(copied, Layout.dense(8, 16)) == Layout.dense(16, 16)
+    assert Layout.beside(sparse.csr_array(np.eye(20)), Layout.dense(20, 16)) is None
+    twice = Layout.shifted(8, 64, 8, 2)
+    assert twice is not None
+    assert Layout.beside(sparse.csr_array(np.eye(8)), twice) is None
+
+
+def test_what_is_multiplied_stands_in_one_layout_without_conversions() -> None:
+    """Queries times keys, of which one is copied along tokens, and the other across them."""
+    each = np.eye(TOKENS)
+    rows = np.kron(np.kron(each, np.ones((TOKENS, 1))), np.eye(WIDTH))
+    columns = np.kron(np.kron(np.ones((TOKENS, 1)), each), np.eye(WIDTH))
+    sums = np.kron(np.eye(TOKENS**2), np.ones((1, WIDTH)))
+    builder = Builder(name="scores")
+    x = builder.input("x", (TOKENS * WIDTH,))
+    first, second = (builder.affine([(x, own)]) for own in (rows, columns))
+    graph = builder.graph([builder.affine([(builder.product(first, second), sums)])])
+    in_order = Planner(graph, 2048, lambda work, used: price(work)).plan()
+    plan = planned(graph, 2048, lambda work, used: price(work), 3)
+    assert sum(step.work.products for step in in_order.steps) > TOKENS**2
+    assert plan.depth == 3
+    assert [type(step.node).__name__ for step in plan.steps] == [
+        "Input", "Affine", "Affine", "Product", "Affine",
+    ]  # fmt: skip
+    fewer = sum(step.work.products for step in in_order.steps)
+    assert sum(step.work.products for step in plan.steps) < fewer
 
 
 def test_plans_are_compared_without_their_diagonals() -> None:

@@ -403,7 +403,7 @@ class _Compiler:
             bootstrapping="" if layouts.deep is None else layouts.deep.describe(),
             accepted_error=self._accepted_error(found),
             accepted=self._accepted(),
-            memory_budget=self.memory.budget,
+            memory_budget=self.memory.given,
             predicted_bytes=self.memory.predicted,
             kept_bytes=self.memory.kept,
         )

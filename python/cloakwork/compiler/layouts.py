@@ -107,6 +107,35 @@ class Layout:
         return cls(slots, contents, given.size)
 
     @classmethod
+    def beside(cls, matrix: Any, given: Layout) -> Self | None:
+        """Each row of a sparse matrix where the first of its columns stands in a given layout.
+
+        Rows of the same first column take the slots of that block of columns, then the next free
+        ones a power of two further: sums over few elements, copies, and one matrix for many tokens
+        then have as few offsets as one of their blocks.  None where that has no room, for several
+        ciphertexts, and for rows without entries.
+        """
+        held = np.diff(matrix.indptr)
+        if given.count > 1 or not given.is_single or not held.all():
+            return None
+        places = given.places[matrix.indices]
+        first = np.minimum.reduceat(places, matrix.indptr[:-1])
+        last = np.maximum.reduceat(places, matrix.indptr[:-1])
+        width = np.where(last - first + 1 == held, held, 1)
+        order = np.argsort(first, kind="stable")
+        begins = np.flatnonzero(np.diff(first[order], prepend=NOTHING))
+        rank = np.empty(order.size, dtype=np.int64)
+        rank[order] = np.arange(order.size) - np.repeat(begins, np.diff([*begins, order.size]))
+        for log in range(given.slots.bit_length()):
+            found = first + rank % width + (rank // width << log)
+            end = int(found.max()) + 1
+            if end > given.slots:
+                return None
+            if np.unique(found).size == found.size:
+                return cls.of(found, given.slots, power_above(end))
+        return None
+
+    @classmethod
     def images(cls, shape: tuple[int, int, int], slots: int, grid: Grid) -> Self | None:
         """Channels, height and width of images in a grid; None if they do not fit."""
         places = grid.places(*shape, slots)

@@ -16,9 +16,10 @@ from cloakwork.compiler.costs import Ring
 from cloakwork.compiler.lowering.planning import GraphPlan, Step
 from cloakwork.compiler.lowering.throughput import BatchPlan, levels_of
 from cloakwork.compiler.nodes import Affine, Evaluate, Node, Product
+from cloakwork.compiler.options import Mode
 from cloakwork.compiler.plans import Layouts
 from cloakwork.compiler.progress import amount
-from cloakwork.errors import ParamError
+from cloakwork.errors import MemoryBudgetError, ParamError
 
 __all__ = ["Memory", "Peak", "peak_of"]
 
@@ -62,8 +63,9 @@ def peak_of(layouts: Layouts) -> Peak:
 
 
 class Memory:
-    """The budget of a compilation in bytes, None for any, and what its trials took.
+    """The budget of a compilation in bytes, and what its trials took.
 
+    given       the budget as asked for; None: what this machine has
     predicted   the largest predicted peak of what was tried or recorded
     kept        the largest measured one, of all tensors and arenas of this process
     held        what is kept of an earlier trial while others are made
@@ -71,24 +73,32 @@ class Memory:
     """
 
     def __init__(self, budget: int | None = None) -> None:
-        self.budget, self.predicted, self.kept, self.held = budget, 0, 0, 0
+        self.given, self.predicted, self.kept, self.held = budget, 0, 0, 0
+        self.budget = backend.memory_limit_bytes() if budget is None else budget
         self.least: int | None = None
         self._before = backend.memory_stats().live_bytes
 
     def allows(self, count: int) -> bool:
         """Whether so many bytes are within the budget; `least` notes them if not."""
         count += self.held
-        if self.budget is None or count <= self.budget:
+        if count <= self.budget:
             return True
         self.least = count if self.least is None else min(self.least, count)
         return False
 
-    def refusal(self, what: str = "") -> ParamError:
+    def refusal(self, mode: Mode, what: str = "") -> ParamError | MemoryBudgetError:
         """The error for a budget that nothing keeps to; `what` did."""
         assert self.least is not None
-        assert self.budget is not None
         allowed = f"at least {amount(self.least)}, by prediction"
-        return ParamError("memory_budget", amount_within(self.budget), f"{allowed}{what}")
+        remedy = "" if mode == "memory" else ': optimize="memory" takes less'
+        if self.given is not None:
+            got, allowed = amount_within(self.given), f"{allowed}{what}{remedy}"
+            return ParamError("memory_budget", got, allowed)
+        text = (
+            f"compiling takes {allowed}{what}, and this machine has {amount(self.budget)}{remedy}; "
+            "a memory_budget= beyond that tries regardless"
+        )
+        return MemoryBudgetError(text, self.least, self.budget)
 
     @contextmanager
     def holding(self, count: int) -> Iterator[None]:
@@ -195,7 +205,8 @@ def _working(step: Step, ring: Ring) -> int:
             continue
         rotated = term.steps.inputs * sum(baby != 0 for baby in term.steps.babies)
         digits = term.steps.inputs * ring.digits
-        count = digits + 2 * rotated + 4 * term.steps.outputs + 2 * _SWITCHED
+        # Both parts of what is rotated, and the diagonals of a giant step, filled out.
+        count = digits + 3 * rotated + 4 * term.steps.outputs + 2 * _SWITCHED
         most = max(most, count * _whole(ring))
     return most
 

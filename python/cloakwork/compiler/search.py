@@ -17,7 +17,7 @@ from cloakwork.compiler.description import Description
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.layouts import power_above
 from cloakwork.compiler.lowering.emission import Emitter, Ranges, Refreshes
-from cloakwork.compiler.lowering.planning import GraphPlan, Planner
+from cloakwork.compiler.lowering.planning import GraphPlan, planned
 from cloakwork.compiler.lowering.throughput import BatchEmitter, BatchPlan
 from cloakwork.compiler.memory import Memory, Peak, peak_of
 from cloakwork.compiler.options import Mode, Options
@@ -26,7 +26,7 @@ from cloakwork.compiler.plans import Layouts, ring_of, sizes_of
 from cloakwork.compiler.progress import Reporter
 from cloakwork.compiler.sensitivity import Sensitivity
 from cloakwork.compiler.trials import Trial, diverged, seconds_of, tried, untried
-from cloakwork.errors import ParamError
+from cloakwork.errors import MemoryBudgetError, ParamError
 from cloakwork.fhe.bootstrapping.context import bootstrapping_parameters
 from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.schemes import ckks
@@ -176,7 +176,10 @@ class Search:
                 continue
             if small is not None and self._is_outdone(candidate, small, ordered[number:]):
                 continue
-            cheaper = None if small is None else self._cheaper(layouts, small)
+            known = small
+            if pilot is not None and pilot.layouts.plan is layouts.plan:
+                known = known or pilot
+            cheaper = None if known is None else self._cheaper(layouts, known)
             if cheaper is not None:
                 return cheaper
             made = self._made(candidate, small)
@@ -213,19 +216,19 @@ class Search:
     def _with_budget(self, layouts: Layouts) -> Tried:
         peak = peak_of(layouts)
         if not self.memory.allows(peak.total):
-            raise self.memory.refusal()
+            raise self.memory.refusal(self.options.mode)
         self.reporter.examine(1, 0)
         return self._tried(layouts, peak)
 
-    def _refusal(self, last: _Errors | None, most: int) -> ParamError:
+    def _refusal(self, last: _Errors | None, most: int) -> ParamError | MemoryBudgetError:
         """Nothing that was tried is exact enough, or nothing was tried."""
         if self.memory.least is None:
             assert last is not None
             return self._imprecise(last, most)
         if last is None:
-            return self.memory.refusal()
-        imprecise = self._imprecise(last, most)
-        return self.memory.refusal(f", or a larger error: within it, {imprecise}")
+            return self.memory.refusal(self.options.mode)
+        imprecise = f", or a larger error: within it, {self._imprecise(last, most)}"
+        return self.memory.refusal(self.options.mode, imprecise)
 
     def _imprecise(self, pilot: _Errors, most: int) -> ParamError:
         """What was found; scales of up to `most` bits were tried, or are too small for certain."""
@@ -277,7 +280,7 @@ class Search:
 
     def _is_outdone(self, candidate: _Candidate, small: _Errors, others: list[_Candidate]) -> bool:
         """Whether a trial may well fail, and another candidate is as fast and sure to pass its."""
-        wanted, budget = self.problem.wanted, self.memory.budget or inf
+        wanted, budget = self.problem.wanted, self.memory.budget
         if small.excess(wanted) <= -_UNSURE_BITS:
             return False
         for other in others:
@@ -312,7 +315,7 @@ class Search:
             return None
         own = Layouts(mode, plan, small)
         peak = peak_of(own)
-        if self.memory.budget is not None and peak.total > self.memory.budget:
+        if peak.total > self.memory.budget:
             return None
         found = self._tried(own, peak, layouts.seconds).errors
         return found._replace(layouts=layouts).grown(sizes.degree / degree)
@@ -326,8 +329,7 @@ class Search:
         enough = small is not None and small.grown(_GROWN).excess(self.problem.wanted) <= 0
         seconds = seconds_of(self.problem.expected, candidate.seconds)
         costly = layouts.key_bytes >= _TRIAL_BYTES or seconds >= _TRIAL_SECONDS
-        budget = self.memory.budget
-        if small is not None and enough and (costly or (budget or inf) < peak.total):
+        if small is not None and enough and (costly or self.memory.budget < peak.total):
             if not self.memory.allows(peak.recorded):
                 return None
             return self._untried(layouts, small.grown(_GROWN), peak)
@@ -394,7 +396,9 @@ class Search:
             ring = ring_of(sizes, used)
             return ring.bytes_of(work) if bytes_alone else MEASURED.seconds(work, ring)
 
-        found = Planner(self.problem.graph, sizes.degree // 2, price).plan()
+        graph, slots = self.problem.graph, sizes.degree // 2
+        levels = len(sizes.moduli) - 1
+        found = planned(graph, slots, price, levels, chained=bytes_alone)
         self._plans[mode, sizes.degree] = found
         return found
 
@@ -419,7 +423,7 @@ class Search:
             def price(work: Work, used: int) -> float:
                 return ring.bytes_of(work) if bytes_alone else MEASURED.seconds(work, ring)
 
-            plan = Planner(self.problem.graph, degree // 2, price, chained=True).plan()
+            plan = planned(self.problem.graph, degree // 2, price, _NOMINAL_LEVELS, chained=True)
             self._deep_plans[degree] = plan
         deep = deepened(plan, self.problem.ranges, self.options.limits, bits)
         return Layouts(mode, plan, sizes_of(deep.parameters), deep)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,12 +100,29 @@ def _work_of(steps: MapSteps, diagonals: int) -> Work:
     )
 
 
+class Meeting(NamedTuple):
+    """Layouts of values that a result meets.
+
+    wanted   of other operands of its readers: another may cost diagonals
+    joined   of one whose slots meet its own, if there is one: another costs a conversion, and a
+             level
+    beside   whether results may also stand beside the values that they are made from
+    """
+
+    wanted: Sequence[Layout] = ()
+    joined: Sequence[Layout] = ()
+    beside: bool = False
+
+
+_NOTHING = Meeting()
+
+
 class Candidates:
     """The plans of one affine node that are worth a comparison.
 
     inputs   the layouts of the inputs; None: free to choose, for the only reader of an input
     price    the seconds of some work at the level where the node is computed
-    wanted   layouts that readers of the result would like
+    meeting  layouts that the result meets
     chained  whether giant steps are taken one after the other, with one key for all
     zeros    inputs that hold 0 in slots without an element
     """
@@ -116,7 +133,7 @@ class Candidates:
         inputs: Mapping[str, Layout | None],
         slots: int,
         price: Price,
-        wanted: Sequence[Layout] = (),
+        meeting: Meeting = _NOTHING,
         *,
         chained: bool = False,
         zeros: Container[str] = (),
@@ -125,11 +142,13 @@ class Candidates:
         self.node, self.slots, self.price, self.chained = node, slots, price, chained
         self.free = next((name for name, layout in inputs.items() if layout is None), None)
         self.inputs = {name: layout for name, layout in inputs.items() if layout is not None}
-        self.wanted = wanted
+        self.meeting = meeting
 
     def best(self) -> tuple[AffinePlan, dict[str, Layout]]:
         """The cheapest plan, and the layouts of all inputs."""
-        return min(self._all(), key=lambda pair: self.price(pair[0].work))
+        found = list(self._all())
+        fitting = [(plan, own) for plan, own in found if plan.layout in self.meeting.joined]
+        return min(fitting or found, key=lambda pair: self.price(pair[0].work))
 
     def _all(self) -> Iterator[tuple[AffinePlan, dict[str, Layout]]]:
         if self.free is None:
@@ -185,7 +204,8 @@ class Candidates:
     def _layouts(self, inputs: dict[str, Layout]) -> Iterator[Layout]:
         """Layouts of the result in which each element stands once."""
         size = self.node.size
-        found: list[Layout] = [layout for layout in self.wanted if layout.size == size]
+        wanted = [*self.meeting.wanted, *self.meeting.joined]
+        found = [layout for layout in wanted if layout.size == size]
         found += [layout for layout in inputs.values() if layout.size == size and layout.is_single]
         geometry = self.node.source.geometry
         for layout in inputs.values():
@@ -195,6 +215,9 @@ class Candidates:
             if made is not None:
                 found.append(made)
         found.append(Layout.dense(size, self.slots))
+        if self.meeting.beside and all(own.grid is None for own in found):
+            beside = (Layout.beside(matrix, inputs[name]) for name, matrix in self.node.terms)
+            found += [layout for layout in beside if layout is not None]
         for place, layout in enumerate(found):
             if not any(layout == earlier for earlier in found[:place]):
                 yield layout

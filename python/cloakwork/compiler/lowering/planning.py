@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,14 @@ from scipy import sparse
 from cloakwork.compiler.costs import Costs, Ring, Work
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.layouts import Grid, Layout
-from cloakwork.compiler.lowering.affine import AffinePlan, Candidates
+from cloakwork.compiler.lowering.affine import AffinePlan, Candidates, Meeting, scalar_factor
 from cloakwork.compiler.nodes import Affine, Evaluate, Function, Input, Node, Product
 from cloakwork.compiler.report import NodeCost
 from cloakwork.errors import ModelError
 from cloakwork.once import once
+
+# The share of the cost below which a plan is worth its other rotations, which may need more keys.
+_WORTH = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +70,20 @@ class Step:
         return Work()
 
     def constant_bytes(self, ring: Ring, *, compact: bool) -> int:
-        """Of the encoded weights: diagonals over all limbs, or their coefficients, and biases."""
+        """Of the encoded weights: diagonals over all limbs, or their coefficients, and biases.
+
+        Diagonals that repeat are held once, but those of single products.
+        """
         if self.affine is None:
             return 0
         whole = 1 if compact else ring.limbs + ring.special
         found = self.layout.count * max(ring.limbs - 1, 1) * ring.degree * 8
         for term in self.affine.terms:
-            limbs = ring.limbs if term.is_slotwise else whole
-            found += term.diagonals * limbs * ring.degree * 8
+            if term.is_slotwise:
+                found += ring.limbs * ring.degree * 8
+            elif term.cover is not None:
+                values = min(2 * term.cover.period, ring.degree)
+                found += term.diagonals * whole * values * 8
         return found
 
 
@@ -187,12 +197,48 @@ def latest_of(
     return found
 
 
+def planned(
+    graph: Graph,
+    slots: int,
+    price: Callable[[Work, int], float],
+    levels: int,
+    *,
+    chained: bool = False,
+) -> GraphPlan:
+    """The cheapest of three plans: node by node, with joined values alike, and those beside others.
+
+    None is better for all: layers for many tokens have few diagonals where results stand beside
+    their operands, and what is then joined from several such results has many.
+
+    price    what some work costs after so many of these levels are used up; below 0 where a plan
+             needs more than these
+    Raises ModelError as `Planner.plan` does.
+    """
+    found = [
+        Planner(graph, slots, price, chained=chained, joined=joined, beside=beside).plan()
+        for joined, beside in ((False, False), (True, False), (True, True))
+    ]
+
+    def cost(plan: GraphPlan) -> float:
+        spare = levels - plan.depth
+        return sum(price(step.work, plan.used(step) + spare) for step in plan.steps)
+
+    best, least = found[0], cost(found[0])
+    for plan in found[1:]:
+        own = cost(plan)
+        if own < _WORTH * least:
+            best, least = plan, own
+    return best
+
+
 class Planner:
     """Chooses the layouts of a graph's values, node by node, by estimated time.
 
     slots    of a ciphertext
     price    what some work costs after so many levels are used up
     chained  whether giant steps are taken one after the other: fewer keys
+    joined   whether values whose slots meet get one layout, where they have a choice
+    beside   whether results may stand beside the values that they are made from
     """
 
     def __init__(
@@ -202,9 +248,12 @@ class Planner:
         price: Callable[[Work, int], float],
         *,
         chained: bool = False,
+        joined: bool = False,
+        beside: bool = False,
     ) -> None:
         self.graph, self.slots, self.price, self.chained = graph, slots, price, chained
-        self.readers = graph.readers()
+        self.readers, self.kin = graph.readers(), _kin(graph) if joined else {}
+        self.beside = beside
         self.steps: dict[str, Step] = {}
         # Values that are 0 in slots without an element.
         self.zeros: set[str] = set()
@@ -263,10 +312,10 @@ class Planner:
         for name in node.inputs:
             known[name] = self.steps[name].layout if name in self.steps else None
         depth = max((self.steps[n].depth for n in node.inputs if n in self.steps), default=0)
-        wanted = self._wanted(node)
         price = self._price(depth)
+        meeting = Meeting(self._wanted(node), self._joined(node), self.beside)
         found = Candidates(
-            node, known, self.slots, price, wanted, chained=self.chained, zeros=self.zeros
+            node, known, self.slots, price, meeting, chained=self.chained, zeros=self.zeros
         )
         plan, layouts = found.best()
         if all(term.factor is None or term.input in self.zeros for term in plan.terms):
@@ -279,6 +328,11 @@ class Planner:
         """Levels used up after a plan."""
         used = (self.steps[t.input].depth + (t.factor is None) for t in plan.terms)
         return max(used)
+
+    def _joined(self, node: Affine) -> list[Layout]:
+        """The layout of a value whose slots meet this one's, if it has one."""
+        others = (name for name in self.kin.get(node.output, ()) if name in self.steps)
+        return [self.steps[name].layout for name in islice(others, 1)]
 
     def _wanted(self, node: Affine) -> list[Layout]:
         """The layouts of values that meet this one in a product or a sum."""
@@ -311,12 +365,32 @@ class Planner:
         node = Affine(name, step.node.shape, ((step.node.output, identity),), np.zeros(size))
         own: Mapping[str, Layout | None] = {step.node.output: step.layout}
         price = self._price(step.depth)
-        found = Candidates(node, own, self.slots, price, [layout], chained=self.chained)
+        found = Candidates(node, own, self.slots, price, Meeting([layout]), chained=self.chained)
         plans = (plan for plan, _ in found._all() if plan.layout == layout)
         plan = min(plans, key=lambda each: price(each.work))
         made = Step(node, layout, self._depth(plan), plan)
         self.steps[name] = made
         return made
+
+
+def _kin(graph: Graph) -> dict[str, list[str]]:
+    """By value, all that products, sums and polynomials join to it: their slots meet one by one."""
+    found: dict[str, list[str]] = {}
+    for node in graph.nodes:
+        joined = found[node.output] = [node.output]
+        for name in node.inputs if _is_slotwise(node) else ():
+            if found[name] is not joined:
+                other, joined = sorted((found[name], joined), key=len)
+                joined += other
+                found.update(dict.fromkeys(other, joined))
+    return found
+
+
+def _is_slotwise(node: Node) -> bool:
+    """Whether each element comes from the same element of all operands alone."""
+    if isinstance(node, Affine):
+        return all(scalar_factor(matrix) is not None for _, matrix in node.terms)
+    return isinstance(node, Product | Evaluate)
 
 
 def shift_into(polynomial: Any) -> float:
