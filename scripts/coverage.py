@@ -111,7 +111,8 @@ def _made(name: str, kind: Any) -> Any:
         "RandomizedSearchCV": {"estimator": ridge, "param_distributions": {"alpha": [0.1, 1.0]},
                                "n_iter": 2},
         "SparseCoder": {"dictionary": np.eye(4)},
-        "StackingClassifier": {"estimators": [("a", plain), ("b", linear_model.RidgeClassifier())]},
+        "StackingClassifier": {"estimators": [("a", linear_model.RidgeClassifier()),
+                                              ("b", linear_model.Perceptron())]},
         "StackingRegressor": {"estimators": [("a", ridge), ("b", linear_model.LinearRegression())]},
         "TransformedTargetRegressor": {"regressor": ridge, "func": np.log1p,
                                        "inverse_func": np.expm1},
@@ -125,7 +126,7 @@ def _made(name: str, kind: Any) -> Any:
     required = getattr(kind, "_required_parameters", []) or _needed(kind)
     if "estimator" in required and "estimator" not in options:
         options["estimator"] = ridge if "Regressor" in name else plain
-    if name.startswith("Bagging"):
+    if name.startswith(("Bagging", "AdaBoostRegressor")):
         depth = tree.DecisionTreeClassifier if "Class" in name else tree.DecisionTreeRegressor
         options["estimator"] = depth(max_depth=2)
     if name.startswith(("DecisionTree", "ExtraTree")):
@@ -238,19 +239,16 @@ _IN_THE_WAY = {
         "RandomUniformLike",
     ),
     "integers of few bits": (
-        "BitCast", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor",
-        "ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "Mod",
-        "QLinearConv", "QLinearMatMul", "QuantizeLinear",
+        "BitCast", "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "Mod",
     ),
+    "rounding of encrypted values": ("DynamicQuantizeLinear",),
     "constants alone, which are computed when a model is read": (
-        "AffineGrid", "BlackmanWindow", "Constant", "ConstantOfShape", "EyeLike", "HammingWindow",
+        "BlackmanWindow", "Constant", "ConstantOfShape", "EyeLike", "HammingWindow",
         "HannWindow", "ImageDecoder", "MelWeightMatrix", "Range",
     ),
     "training": ("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"),
     "a shape or places that depend on values": (
-        "Compress", "GatherElements", "GatherND", "MaxRoiPool", "MaxUnpool", "NonMaxSuppression",
-        "NonZero", "OneHot", "ReverseSequence", "RoiAlign", "ScatterElements", "ScatterND",
-        "TensorScatter", "Unique",
+        "MaxRoiPool", "NonMaxSuppression", "NonZero", "OneHot", "RoiAlign", "Unique",
     ),
 }  # fmt: skip
 

@@ -413,10 +413,15 @@ def test_samples_of_another_width_are_refused() -> None:
 
 
 def test_estimators_around_them_that_have_no_conversion_are_named() -> None:
-    around = calibration.CalibratedClassifierCV(classifier(), cv=2).fit(X, TWO)
-    for model in (around, multioutput.MultiOutputRegressor(light_regressor()).fit(X, SEVERAL)):
-        with pytest.raises(ModelError, match="XGBoost and LightGBM by themselves"):
-            from_model(model, X)
+    model = multioutput.MultiOutputRegressor(light_regressor()).fit(X, SEVERAL)
+    with pytest.raises(ModelError, match="XGBoost and LightGBM by themselves"):
+        from_model(model, X)
+
+
+def test_their_probabilities_may_be_calibrated() -> None:
+    whole = calibration.CalibratedClassifierCV(classifier(), cv=2).fit(X, TWO)
+    found = from_model(whole, X).predict(X)["probabilities"]
+    np.testing.assert_allclose(found, whole.predict_proba(X), atol=1e-5)
 
 
 ENCRYPTED: dict[str, tuple[Any, Floats, Any]] = {

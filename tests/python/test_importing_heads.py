@@ -180,7 +180,7 @@ def test_trained_maps_stay_on_the_server() -> None:
                                     linear_model.Ridge())  # fmt: skip
     head = from_model(scaled.fit(HOLES, Y), HOLES).client_head
     assert head is not None
-    assert [step.kind for step in head.steps.steps] == ["cast", "imputed"]
+    assert [step.kind for step in head.steps.steps] == ["imputed"]
 
 
 def test_features_of_zero_and_one_have_a_threshold_at_zero() -> None:

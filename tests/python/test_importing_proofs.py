@@ -14,9 +14,11 @@ from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing import from_model
 from cloakwork.compiler.importing.activations import applied
+from cloakwork.compiler.importing.expanding import EXPANDED
 from cloakwork.compiler.importing.heads import _ONLY
 from cloakwork.compiler.importing.proving import Original, prove
 from cloakwork.compiler.importing.reading import OWN_DOMAIN
+from cloakwork.compiler.importing.tails import _OWN_KINDS
 from cloakwork.compiler.importing.values import HANDLERS
 from cloakwork.errors import ModelError
 from onnx import TensorProto, helper, numpy_helper
@@ -388,7 +390,13 @@ def test_what_exporters_leave_behind_is_left_out() -> None:
 # ---- random nodes
 
 TABLES = {
-    "Above": ["threshold"], "Categories": ["values", "counts", "one_hot", "unknown"],
+    "Above": ["threshold"], "Average": ["weights"], "Ballots": ["known", "weights"],
+    "Categories": ["values", "counts", "one_hot", "unknown", "default"],
+    "Chained": ["weights", "order", "read", "result"], "ChiSquared": ["steps", "interval"],
+    "Columns": ["columns"], "Descended": ["left", "right"], "Imputed": ["values", "missing"],
+    "Missing": ["columns", "strict"], "OfLengthOne": ["norm"], "OneVsRest": ["classes"],
+    "PerClass": ["times", "plus"], "WeightedCounts": ["weights", "logarithms", "norm"],
+    "WeightedMedian": ["weights"],
     "Scaled": ["less", "by", "times", "plus"], "Bins": ["edges", "counts", "one_hot"],
     "PowerTransform": ["lambdas", "positive"], "Quantiles": ["quantiles", "shares", "normal"],
     "Splines": ["knots", "degree"],
@@ -408,7 +416,7 @@ def random_node(draw: np.random.Generator, domain: str, kind: str) -> onnx.NodeP
     if domain == OWN_DOMAIN:
         names = TABLES[kind]
     else:
-        names = list(onnx.defs.get_schema(kind, 24 if not domain else 3, domain).attributes)
+        names = list(onnx.defs.get_schema(kind, 28 if not domain else 3, domain).attributes)
     inputs = ["x", *draw.choice(["x", "c", "d", "e", ""], draw.integers(0, 4)).tolist()]
     made = helper.make_node(kind, inputs, ["y"], domain=domain, name="random")
     for name in [*names, "unknown"]:
@@ -420,7 +428,8 @@ def random_node(draw: np.random.Generator, domain: str, kind: str) -> onnx.NodeP
 @pytest.mark.parametrize("seed", range(4))
 def test_random_nodes_give_a_graph_or_an_error_of_this_package(seed: int) -> None:
     draw = np.random.default_rng(seed)
-    for domain, kind in sorted({*HANDLERS, *_ONLY}) * 2:
+    ours = {*(("", kind) for kind in EXPANDED), *((OWN_DOMAIN, kind) for kind in _OWN_KINDS)}
+    for domain, kind in sorted({*HANDLERS, *_ONLY, *ours}) * 2:
         made = [random_node(draw, domain, kind)]
         if draw.random() < 0.5:
             # What the client computes first is there for the server's part.
@@ -428,7 +437,7 @@ def test_random_nodes_give_a_graph_or_an_error_of_this_package(seed: int) -> Non
         shape = [(3,), (2, 3), (2, 4, 4)][draw.integers(3)]
         constants = {"c": draw.integers(-2, 3, draw.integers(0, 3, draw.integers(0, 3))),
                      "d": draw.normal(size=shape[-1]), "e": np.array([1, 0])}  # fmt: skip
-        model = model_of(made, shape, constants, opset=[11, 18, 24][draw.integers(3)],
+        model = model_of(made, shape, constants, opset=[11, 18, 24, 28][draw.integers(4)],
                          outputs=["w" if len(made) > 1 else "y"])  # fmt: skip
         refused = ""
         try:

@@ -127,12 +127,13 @@ def _categories(
     counts: Sequence[int],
     one_hot: bool = False,
     unknown: bool = False,
+    default: float | None = None,
 ) -> Values:
     """The place of each element among its feature's categories, [batch, features], or one-hot.
 
     values    the categories of each feature, ascending, one feature after the other
     counts    of categories of each feature
-    unknown   whether others are allowed: one-hot they are nothing
+    unknown   whether others are allowed: one-hot they are nothing, else the default
     """
     parts = _parts(x, values, counts)
     places = [np.clip(np.searchsorted(own, column), 0, len(own) - 1)
@@ -143,7 +144,8 @@ def _categories(
     _check_known(found, parts[column], allowed=unknown)
     if one_hot:
         return _spread(list(x.T), parts)
-    return np.stack(places, axis=1).astype(np.float64)
+    given = np.stack(places, axis=1).astype(np.float64)
+    return given if default is None else np.where(found, given, default)
 
 
 def _parts(x: Values, flat: Sequence[float], counts: Sequence[int]) -> list[Values]:
@@ -238,23 +240,82 @@ def _splines(x: Values, knots: Sequence[Sequence[float]], degree: int) -> Values
     return np.concatenate(parts, axis=1)
 
 
+def _missing(x: Values, columns: Sequence[int], strict: bool = False) -> Values:
+    """[batch, columns]: 1 for NaN in these columns; in others it is refused, if strict."""
+    own = np.isnan(x)
+    if strict and np.delete(own, np.asarray(columns, dtype=np.int64), axis=1).any():
+        raise ValueError(f"expected nothing missing but in the columns {list(columns)}")
+    return np.asarray(own[:, np.asarray(columns, dtype=np.int64)], dtype=np.float64)
+
+
+def _chi_squared(x: Values, steps: int, interval: float) -> Values:
+    """[batch, features (2 steps - 1)]: roots, and cosines and sines of logarithms.
+
+    Of values from 0.  A. Vedaldi, A. Zisserman, "Efficient Additive Kernels via Explicit Feature
+    Maps", 2012.
+    """
+    if not 1 <= steps <= 64:
+        raise ValueError(f"expected 1 to 64 steps, found {steps}")
+    if (x < 0).any():
+        raise ValueError("expected values of 0 or more")
+    parts = [np.sqrt(x * interval)]
+    logs = np.log(np.where(x > 0, x, 1.0)) * interval
+    for step in range(1, steps):
+        factor = np.sqrt(2 * x * interval / np.cosh(np.pi * step * interval))
+        parts += [factor * np.cos(step * logs), factor * np.sin(step * logs)]
+    return np.concatenate(parts, axis=1)
+
+
+def _weighted_counts(
+    x: Values, weights: Sequence[float], logarithms: bool = False, norm: str = "none"
+) -> Values:
+    """Counts [batch, terms] or one more than their logarithms, weighted, each row normalised."""
+    found = np.array(x, dtype=np.float64)
+    if logarithms:
+        if (found < 0).any():
+            raise ValueError("expected counts of 0 or more")
+        found = np.where(found == 0, 0.0, np.log(np.where(found == 0, 1.0, found)) + 1.0)
+    found = found * np.asarray(weights, dtype=np.float64).reshape(x.shape[1:])
+    return found if norm == "none" else _of_length_one(found, norm)
+
+
+def _of_length_one(x: Values, norm: str) -> Values:
+    """Each row over its length: the sum or the largest of |x|, or the root of the sum of x^2."""
+    if norm not in _LENGTHS:
+        raise ValueError(f"expected one of {sorted(_LENGTHS)}, found {norm!r:.40}")
+    lengths = _LENGTHS[norm](x)[:, np.newaxis]
+    return np.asarray(x / np.where(lengths == 0, 1.0, lengths))
+
+
+_LENGTHS: dict[str, Callable[[Values], Values]] = {
+    "l1": lambda x: np.abs(x).sum(axis=1),
+    "l2": lambda x: np.sqrt((x * x).sum(axis=1)),
+    "max": lambda x: np.abs(x).max(axis=1),
+}
+
+
 # As `client_tail.CLIENT_KINDS`.
 FEATURE_KINDS: dict[str, Callable[..., Values]] = {
     "bins": _bins,
     "categories": _categories,
+    "chi_squared": _chi_squared,
     "ceil": lambda x: np.asarray(np.ceil(x)),
     "choice": _choice,
+    "columns": lambda x, columns: x[:, np.asarray(columns, dtype=np.int64)],
     "equal": _equal,
     "floor": lambda x: np.asarray(np.floor(x)),
     "imputed": _imputed,
     "is_missing": lambda x: np.isnan(x).astype(np.float64),
     "made_normal": _made_normal,
     "mapped": _mapped,
+    "missing": _missing,
+    "of_length_one": _of_length_one,
     "one_hot": _one_hot,
     "powers": _powers,
     "quantiles": _quantiles,
     "round": lambda x: np.asarray(np.rint(x)),
     "scaled": _scaled,
     "splines": _splines,
+    "weighted_counts": _weighted_counts,
     "whole": _whole,
 }

@@ -7,7 +7,7 @@ levels.  The steps are data, as those of `client_tail`: whoever encrypts sees th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.compiler.client_tail import ClientTail
+from cloakwork.compiler.client_texts import TextColumn, coded, restored
 from cloakwork.errors import ModelError
 from cloakwork.programs.notes import Member
 
@@ -22,7 +23,7 @@ __all__ = ["ClientHead"]
 
 _MOST_ELEMENTS = 1 << 28
 # Steps that take NaN for what is missing; others make nothing of it but NaN, which is refused.
-_FOR_MISSING = {"choice", "imputed", "is_missing"}
+_FOR_MISSING = {"choice", "columns", "imputed", "is_missing", "missing"}
 
 
 def _with_missing(kind: str, inputs: Sequence[NDArray[Any]], found: NDArray[Any]) -> NDArray[Any]:
@@ -53,10 +54,12 @@ class ClientHead:
 
     inputs   the shapes of what is given, without the batch axis, by name
     steps    their results are the inputs that are encrypted, by name
+    texts    by input [features]: the columns that hold texts, of which steps see the places
     """
 
     inputs: Mapping[str, tuple[int, ...]]
     steps: ClientTail
+    texts: Mapping[str, Mapping[int, TextColumn]] = field(default_factory=dict)
 
     def check(self, encrypted: set[str]) -> None:
         """ModelError unless the results are all that is encrypted."""
@@ -64,6 +67,19 @@ class ClientHead:
         if set(self.steps.results) != encrypted:
             found = f"{sorted(self.steps.results)} of {sorted(encrypted)}"
             raise ModelError(f"the client's first steps: expected all inputs, found {found}")
+        for name, columns in self.texts.items():
+            shape = self.inputs.get(name, ())
+            if len(shape) != 1 or any(not 0 <= place < shape[0] for place in columns):
+                raise ModelError(f"texts of {name!r}: expected columns of an input, found others")
+
+    def of_places(self) -> ClientHead:
+        """The same of numbers alone: texts are given as places of categories, as `checked` does."""
+        return replace(self, texts={})
+
+    def restored(self, name: str, values: NDArray[np.float64]) -> NDArray[Any]:
+        """What `checked` took for these numbers, texts among them."""
+        own = self.texts.get(name, {})
+        return restored(values, own) if own else values
 
     def run(self, given: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, NDArray[np.float64]]:
         """What is encrypted, [batch, ...] by name, of samples [batch, *shape] or one [*shape].
@@ -98,13 +114,14 @@ class ClientHead:
             values = np.asarray(given)
         except ValueError as error:
             raise ModelError(f"{expected}, got values that make no array: {error}") from error
-        if values.dtype.kind not in "fiub":
+        texts = self.texts.get(name, {})
+        if values.dtype.kind not in ("fiubOU" if texts else "fiub"):
             raise ModelError(f"{expected}, got values of dtype {values.dtype}: encode text first")
         if values.shape == shape:
             values = values[np.newaxis]
         if values.shape[1:] != shape or values.ndim != len(shape) + 1 or len(values) == 0:
             raise ModelError(f"{expected}, got shape {list(values.shape)}")
-        found = values.astype(np.float64)
+        found = coded(values, texts, f"input {name!r}") if texts else values.astype(np.float64)
         if np.isinf(found).any() or (np.isnan(found).any() and not self._takes_missing):
             rule = "numbers, or NaN for what is missing" if self._takes_missing else "numbers"
             raise ModelError(f"input {name!r}: expected finite {rule}, got NaN or infinity")
@@ -121,17 +138,32 @@ class ClientHead:
         return (
             f"client, before encryption: {len(self.steps.steps)} steps ({kinds}) make "
             f"{', '.join(made)} of {', '.join(self.inputs)}; it learns their numbers"
+            + self._described_texts()
         )
+
+    def _described_texts(self) -> str:
+        columns = {
+            place: own for texts in self.texts.values() for place, own in texts.items()
+            if own.categories
+        }  # fmt: skip
+        count = sum(len(own.categories) for own in columns.values())
+        return f", and {count} texts of columns {sorted(columns)}" if count else ""
 
     def to_json(self) -> dict[str, Any]:
         """As JSON's types; the inverse of `read`."""
         shapes = {name: list(shape) for name, shape in self.inputs.items()}
-        return {"inputs": shapes, "steps": self.steps.to_json()}
+        texts = {
+            name: {str(place): own.to_json() for place, own in columns.items()}
+            for name, columns in self.texts.items()
+        }
+        named = {"texts": texts} if texts else {}
+        return {"inputs": shapes, "steps": self.steps.to_json(), **named}
 
     @classmethod
     def read(cls, note: Member, encrypted: set[str]) -> ClientHead:
         """From a file; LoadError names the place."""
-        inputs, steps = note.members("inputs", "steps")
+        has_texts = "texts" in note.of(dict)
+        inputs, steps, *texts = note.members("inputs", "steps", *["texts"] * has_texts)
         shapes = {
             name: tuple(part.size(_MOST_ELEMENTS) for part in shape.parts())
             for name, shape in inputs.named().items()
@@ -139,8 +171,16 @@ class ClientHead:
         if not shapes or any(not 0 < prod(shape) < _MOST_ELEMENTS for shape in shapes.values()):
             raise inputs.wrong("inputs with lengths of 1 or more")
         try:
-            found = cls(shapes, ClientTail.from_json(steps.of(dict)))
+            columns = {name: _columns(own) for one in texts for name, own in one.named().items()}
+            found = cls(shapes, ClientTail.from_json(steps.of(dict)), columns)
             found.check(encrypted)
         except ModelError as error:
             raise steps.wrong(f"steps that the client can compute: {error}") from error
         return found
+
+
+def _columns(note: Member) -> dict[int, TextColumn]:
+    found = note.named()
+    if any(not name.isdecimal() or len(name) > 9 for name in found):
+        raise note.wrong("numbers of columns")
+    return {int(name): TextColumn.read(own) for name, own in found.items()}

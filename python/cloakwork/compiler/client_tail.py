@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.compiler import functions
+from cloakwork.compiler.client_ensembles import ENSEMBLE_KINDS
 from cloakwork.compiler.client_features import FEATURE_KINDS
 from cloakwork.errors import ModelError
 
@@ -186,6 +187,13 @@ def _top_values(x: Values, k: int, axis: int = -1, largest: bool = True) -> Valu
     return np.asarray(np.take_along_axis(x, _top_indices(x, k, axis, largest), axis))
 
 
+def _hardmax(x: Values, axis: int = 1) -> Values:
+    """1 at the first of the largest elements, else 0."""
+    found = np.zeros(x.shape)
+    np.put_along_axis(found, _argmax(x, axis, keepdims=True), 1.0, axis)
+    return found
+
+
 def _softmax(x: Values, axis: int = 1) -> Values:
     weights = np.exp(x - x.max(axis=axis, keepdims=True))
     return np.asarray(weights / weights.sum(axis=axis, keepdims=True))
@@ -246,6 +254,46 @@ def _cast(x: Values, to: str) -> Values:
     if to not in _NUMBERS:
         raise ValueError(f"expected one of {sorted(_NUMBERS)}, found {to!r:.40}")
     return x.astype(to)
+
+
+def _quantized(
+    x: Values,
+    scale: Sequence[float],
+    zero: Sequence[float],
+    low: int,
+    high: int,
+    axis: int = 1,
+) -> Values:
+    """Whole numbers low to high, in float64: x / scale, rounded to even, plus zero.
+
+    The quotient is one of float32, as ONNX has it.  Scale and zero are one number each, or one for
+    each place along the axis.
+    """
+    with np.errstate(over="ignore"):
+        quotient = (x / _along(scale, x, axis)).astype(np.float32)
+    whole = np.rint(quotient.astype(np.float64)) + _along(zero, x, axis)
+    return np.asarray(np.clip(whole, low, high))
+
+
+def _dequantized(x: Values, scale: Sequence[float], zero: Sequence[float], axis: int = 1) -> Values:
+    """(x - zero) scale: the inverse of `_quantized` but for rounding."""
+    whole = np.asarray(x, dtype=np.float64)
+    return (whole - _along(zero, x, axis)) * _along(scale, x, axis)
+
+
+def _along(numbers: Sequence[float], x: Values, axis: int) -> Values:
+    """One number, or numbers along an axis of x, so that they broadcast to it."""
+    own = np.asarray(numbers, dtype=np.float64)
+    if own.ndim != 1:
+        raise ValueError(f"expected a list of numbers, found the shape {list(own.shape)}")
+    if own.size == 1:
+        return own.reshape([1] * x.ndim)
+    if not 0 < axis < x.ndim or own.size != x.shape[axis]:
+        raise ValueError(
+            f"expected a number for each place along axis {axis} of {list(x.shape[1:])}, found "
+            f"{own.size}"
+        )
+    return own.reshape([-1 if place == axis else 1 for place, _ in enumerate(x.shape)])
 
 
 def _won(x: Values, classes: int) -> Values:
@@ -348,6 +396,7 @@ def _function(x: Values, name: str, options: Mapping[str, float], shape: Sequenc
 # Each takes arrays [batch, ...] and parameters of JSON.
 CLIENT_KINDS: dict[str, Callable[..., Values]] = {
     **FEATURE_KINDS,
+    **ENSEMBLE_KINDS,
     "above": _above,
     "affine": _affine,
     "argmax": _argmax,
@@ -355,8 +404,10 @@ CLIENT_KINDS: dict[str, Callable[..., Values]] = {
     "average": _average,
     "both_classes": _both_classes,
     "cast": _cast,
+    "dequantized": _dequantized,
     "exp": lambda x: np.asarray(np.exp(x)),
     "function": _function,
+    "hardmax": _hardmax,
     "identity": lambda x: x,
     "labels": _labels,
     "linear": _linear,
@@ -365,6 +416,7 @@ CLIENT_KINDS: dict[str, Callable[..., Values]] = {
     "one_vs_rest": _one_vs_rest,
     "product": _product,
     "pairwise_probabilities": _pairwise_probabilities,
+    "quantized": _quantized,
     "reshape": _reshape,
     "sigmoid": _sigmoid,
     "sign": lambda x: np.asarray(np.sign(x)),

@@ -161,6 +161,59 @@ def clipped(call: Call, x: Secret, low: float | None, high: float | None) -> Sec
     return scaled(call, combined(call, [above, over], [1.0, -1.0]), 1.0, low)
 
 
+@handles("Tan")
+def tangent(call: Call) -> Secret:
+    """Sin(x) / cos(x), of arguments between two poles."""
+    x = call.encrypted(0, merged=True)
+    inverse = applied(call, applied(call, x, "cos"), "reciprocal")
+    return multiplied(call, applied(call, x, "sin"), inverse)
+
+
+@handles("Acos", "Asin")
+def arcsine(call: Call) -> Secret:
+    """Atan(x / sqrt(1 - x^2)), of arguments between -1 and 1; pi / 2 less that."""
+    x = call.encrypted(0, merged=True)
+    inverse = applied(call, scaled(call, multiplied(call, x, x), -1.0, 1.0), "rsqrt")
+    found = applied(call, multiplied(call, x, inverse), "atan")
+    return found if call.kind == "Asin" else scaled(call, found, -1.0, np.pi / 2)
+
+
+@handles("Acosh")
+def area_cosine(call: Call) -> Secret:
+    """Log(x + sqrt(x^2 - 1)), of arguments above 1."""
+    x = call.encrypted(0, merged=True)
+    root = applied(call, scaled(call, multiplied(call, x, x), 1.0, -1.0), "sqrt")
+    return applied(call, combined(call, [x, root], [1.0, 1.0]), "log")
+
+
+@handles("Atanh")
+def area_tangent(call: Call) -> Secret:
+    """(log(1 + x) - log(1 - x)) / 2, of arguments between -1 and 1."""
+    x = call.encrypted(0, merged=True)
+    sides = [applied(call, scaled(call, x, sign, 1.0), "log") for sign in (1.0, -1.0)]
+    return combined(call, sides, [0.5, -0.5])
+
+
+@handles("Shrink")
+def shrunk(call: Call) -> Secret:
+    """X - bias above lambd, x + bias below -lambd, else 0.
+
+    Relu(x - lambd) - relu(-x - lambd), with a jump at both ends where lambd is not the bias.
+    """
+    x = call.encrypted(0, merged=True)
+    lambd, bias = float(call.attribute("lambd", 0.5)), float(call.attribute("bias", 0.0))
+    if not (np.isfinite(bias) and np.isfinite(lambd) and lambd >= 0):
+        raise call.wrong("a finite bias, and a lambd of 0 or more", (bias, lambd))
+    beyond = [scaled(call, x, sign, -lambd) for sign in (1.0, -1.0)]
+    soft = combined(call, [applied(call, own, "relu") for own in beyond], [1.0, -1.0])
+    if bias == lambd:
+        return soft
+    # Step(-y) is 1 up to the end itself, where the op is 0: of both ends the sum of 1 is left.
+    inside = [applied(call, scaled(call, own, -1.0), "step") for own in beyond]
+    jump = lambd - bias
+    return combined(call, [soft, *inside], [1.0, -jump, jump])
+
+
 @handles("Pow")
 def power(call: Call) -> Secret:
     """Positive integers by repeated squares; 1/2, -1/2 and -1 by their functions."""

@@ -14,7 +14,9 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
+from cloakwork.compiler.client_head import ClientHead
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
+from cloakwork.compiler.client_texts import TextColumn
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing.converting import OPSETS, converted
 from cloakwork.compiler.importing.converting.boosting import (
@@ -22,6 +24,7 @@ from cloakwork.compiler.importing.converting.boosting import (
     booster_width,
     is_booster,
 )
+from cloakwork.compiler.importing.converting.categories import texts_of
 from cloakwork.compiler.importing.proving import Original, Rows
 from cloakwork.compiler.importing.reading import shortened
 from cloakwork.compiler.importing.walking import from_onnx
@@ -89,6 +92,7 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
             raise ModelError(f"{name}: skl2onnx cannot convert it: {shortened(error)}") from error
 
     graph = _without_fractions(from_onnx(converted(model, int(width), others, sample))[0])
+    graph = _with_texts(graph, given, int(width), sample)
     if classes:
         graph = _with_scores(graph, "one_vs_rest", {"classes": classes})
     elif _is_binary_machine(last):
@@ -114,6 +118,29 @@ def _without_fractions(graph: Graph) -> Graph:
     return replace(graph, client_head=replace(head, steps=replace(head.steps, steps=steps)))
 
 
+def _with_texts(graph: Graph, model: Any, width: int, sample: Any) -> Graph:
+    """With the columns of texts, which have encoders, or which nothing reads."""
+    found = texts_of(model, range(width))
+    given = np.asarray([] if sample is None else sample)
+    if given.dtype.kind in "OUS" and given.ndim == 2:
+        for place, column in enumerate(given.T):
+            if place not in found and not _is_numeric(column):
+                found[place] = TextColumn((), strict=False)
+    if not found:
+        return graph
+    (name,) = ("X",) if graph.client_head is None else graph.client_head.inputs
+    head = graph.client_head or ClientHead({name: (width,)}, ClientTail((name,)))
+    return replace(graph, client_head=replace(head, texts={name: found}))
+
+
+def _is_numeric(column: Any) -> bool:
+    try:
+        column.astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _options(model: Any) -> dict[int, dict[str, bool]] | None:
     """Those of skl2onnx with which a result is an array of scores or probabilities."""
     last = model.steps[-1][1] if hasattr(model, "steps") else model
@@ -127,12 +154,18 @@ def _options(model: Any) -> dict[int, dict[str, bool]] | None:
 def _results(model: Any, sample: Any, graph: Graph, rows: Rows) -> list[Mapping[str, Any]]:
     """What each method gives, in the forms of skl2onnx: any may stand for any result."""
     values: Any = np.concatenate([own.reshape(len(own), -1) for own in rows.values()], axis=1)
+    if graph.client_head is not None:
+        values = graph.client_head.restored(next(iter(rows)), values)
     if hasattr(sample, "columns"):
         values = type(sample)(values, columns=sample.columns)
+        values = values.infer_objects() if hasattr(values, "infer_objects") else values
     found: dict[str, Any] = {}
     if is_booster(model):
         return [_forms("predict", booster_predictions(model, values)) for _ in graph.results]
     for method in _METHODS:
+        # Some have the logarithms of what they do not have.
+        if method == "predict_log_proba" and not hasattr(model, "predict_proba"):
+            continue
         if hasattr(model, method):
             found.update(_forms(method, getattr(model, method)(values)))
     return [found for _ in graph.results]

@@ -20,6 +20,7 @@ from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.cutting import client_step
 from cloakwork.compiler.importing.activations import spread
 from cloakwork.compiler.importing.composite import threshold_of
+from cloakwork.compiler.importing.quantized import of_client
 from cloakwork.compiler.importing.reading import FLOAT_TYPES, ML_DOMAIN, OWN_DOMAIN
 from cloakwork.compiler.importing.values import HANDLERS, Call, Early, Handler, Reading, Secret
 from cloakwork.compiler.nodes import Input
@@ -33,8 +34,8 @@ _TRUTH = 9
 _ROUNDED = (1, 10, 16)
 # Nodes that only move values, and those that are maps with numbers of the model.
 _FREE = {
-    "ArrayFeatureExtractor", "Cast", "Concat", "Flatten", "Gather", "Identity", "Reshape", "Slice",
-    "Split", "Squeeze", "Transpose", "Unsqueeze",
+    "ArrayFeatureExtractor", "Cast", "Concat", "DequantizeLinear", "Flatten", "Gather", "Identity",
+    "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze",
 }  # fmt: skip
 _MAPS = {"Add", "Div", "Mul", "Scaler", "Sub"}
 # Nodes of constants and one value that the server could compute, and the client may for others.
@@ -212,11 +213,66 @@ def _categories(call: Call) -> Secret:
     if len(x.shape) != 2 or len(counts) != x.shape[-1]:
         raise call.wrong("categories of each feature", len(counts))
     hot = bool(tables["one_hot"].any())
+    more = {"default": float(_table(call, "default")[0])} if "default" in call.attributes else {}
     return _step(
         call, x, "categories", (sum(counts),) if hot else x.shape[1:],
         values=tables["values"].tolist(), counts=counts, one_hot=hot,
-        unknown=bool(tables["unknown"].any()),
+        unknown=bool(tables["unknown"].any()), **more,
     )  # fmt: skip
+
+
+def _filled(call: Call) -> Secret:
+    x, values, missing = call.secret(0), _table(call, "values"), _table(call, "missing")
+    if len(x.shape) != 2 or values.shape != x.shape[1:]:
+        raise call.wrong("a value for each feature", values.shape)
+    marked = float(missing[0]) if missing.size else None
+    return _step(call, x, "imputed", x.shape[1:], values=values.tolist(), missing=marked)
+
+
+def _places(call: Call, x: Secret) -> list[int]:
+    """The columns of features that a node takes."""
+    found = [int(one) for one in _table(call, "columns")]
+    if len(x.shape) != 2 or not found or min(found) < 0 or max(found) >= x.shape[1]:
+        raise call.wrong(f"columns of features {list(x.shape)}", found)
+    return found
+
+
+def _columns(call: Call) -> Secret:
+    x = call.secret(0)
+    columns = _places(call, x)
+    return _step(call, x, "columns", (len(columns),), columns=columns)
+
+
+def _missing(call: Call) -> Secret:
+    x = call.secret(0)
+    columns = _places(call, x)
+    strict = bool(_table(call, "strict").any())
+    return _step(call, x, "missing", (len(columns),), columns=columns, strict=strict)
+
+
+def _of_length_one(call: Call) -> Secret:
+    x = call.secret(0)
+    if len(x.shape) != 2:
+        raise call.wrong("features [batch, n]", list(x.shape))
+    return _step(call, x, "of_length_one", x.shape[1:], norm=str(call.attribute("norm", "l2")))
+
+
+def _weighted_counts(call: Call) -> Secret:
+    x, weights = call.secret(0), _table(call, "weights").tolist()
+    if len(x.shape) != 2 or len(weights) != x.shape[1]:
+        raise call.wrong("a weight for each feature", len(weights))
+    return _step(
+        call, x, "weighted_counts", x.shape[1:], weights=weights,
+        logarithms=bool(_table(call, "logarithms").any()), norm=str(call.attribute("norm", "none")),
+    )  # fmt: skip
+
+
+def _chi_squared(call: Call) -> Secret:
+    x, steps = call.secret(0), int(_table(call, "steps")[0])
+    if len(x.shape) != 2 or steps < 1:
+        raise call.wrong("features [batch, n] and 1 step or more", [list(x.shape), steps])
+    interval, width = float(_table(call, "interval")[0]), x.shape[-1] * (2 * steps - 1)
+    return _step(call, x, "chi_squared", (width,), steps=steps, interval=interval)
 
 
 def _scaled(call: Call) -> Secret:
@@ -227,6 +283,16 @@ def _scaled(call: Call) -> Secret:
     if len(x.shape) != 2 or any(numbers.shape != (x.shape[-1],) for _, numbers in steps):
         raise call.wrong("numbers for each feature", [numbers.shape for _, numbers in steps])
     return _step(call, x, "scaled", x.shape[1:], steps=[(n, v.tolist()) for n, v in steps])
+
+
+def _quantized(call: Call) -> Secret:
+    x = call.secret(0)
+    return _step(call, x, "quantized", x.shape[1:], **of_client(call, x).rounding())
+
+
+def _dequantized(call: Call) -> Secret:
+    x = call.secret(0)
+    return _step(call, x, "dequantized", x.shape[1:], **of_client(call, x).parameters())
 
 
 def _equal(call: Call) -> Secret:
@@ -246,21 +312,29 @@ _ONLY: dict[tuple[str, str], Handler] = {
     (OWN_DOMAIN, "Above"): _above,
     (OWN_DOMAIN, "Bins"): _bins,
     (OWN_DOMAIN, "Categories"): _categories,
+    (OWN_DOMAIN, "ChiSquared"): _chi_squared,
+    (OWN_DOMAIN, "Columns"): _columns,
+    (OWN_DOMAIN, "Imputed"): _filled,
+    (OWN_DOMAIN, "Missing"): _missing,
+    (OWN_DOMAIN, "OfLengthOne"): _of_length_one,
     (OWN_DOMAIN, "PowerTransform"): _made_normal,
     (OWN_DOMAIN, "Quantiles"): _quantiles,
     (OWN_DOMAIN, "Splines"): _splines,
+    (OWN_DOMAIN, "WeightedCounts"): _weighted_counts,
     ("", "ArgMax"): _extreme("argmax"),
     ("", "ArgMin"): _extreme("argmin"),
     ("", "Ceil"): _alike("ceil"),
     ("", "Equal"): _equal,
     ("", "Floor"): _alike("floor"),
     ("", "IsNaN"): _alike("is_missing"),
+    ("", "QuantizeLinear"): _quantized,
     ("", "Round"): _alike("round"),
 }
 # What the client computes in another way than the server.
 _OTHERWISE: dict[tuple[str, str], Handler] = {
     (OWN_DOMAIN, "Scaled"): _scaled,
     ("", "Cast"): _cast,
+    ("", "DequantizeLinear"): _dequantized,
     ("", "Pow"): _powers,
     ("", "Where"): _choice,
 }

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cloakwork.compiler.importing.activations import applied, combined, multiplied, scaled, together
+from cloakwork.compiler.importing.matrices import by_columns
 from cloakwork.compiler.importing.values import Call, Known, Secret, handles, without_batch
 from cloakwork.compiler.nodes import Geometry
 
@@ -89,6 +90,10 @@ def matmul(call: Call) -> Secret:
     weights = call.weights(index)
     if weights.ndim == 1:
         return _vector_matmul(call, call.apart(x), weights, index)
+    if weights.ndim > 2:
+        found = by_columns(call)
+        assert isinstance(found, Secret)
+        return found
     if weights.ndim != 2 or len(x.shape) < 2:
         raise call.wrong("a constant matrix [n, m] or vector [n]", list(weights.shape))
     if index == 0:

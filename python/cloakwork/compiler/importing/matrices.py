@@ -11,6 +11,7 @@ from scipy import sparse
 
 from cloakwork.compiler.importing.reading import evaluator_of, onnx_module
 from cloakwork.compiler.importing.values import Call, Known, Secret, handles
+from cloakwork.errors import ModelError
 
 Floats = NDArray[np.float64]
 _SEED = 1
@@ -18,9 +19,15 @@ _SEED = 1
 _MOST_COLUMNS = 1 << 14
 # Relative to the largest result: what the reference's own rounding may differ by.
 _ROUNDING = 1e-5
+# What random operands are multiplied by.
+_SIZES = (1.0, -1.0, 1e3, -1e3)
 
 
-@handles("ConvTranspose", "CumSum", "Einsum", "Resize", "Trilu")
+@handles(
+    "AffineGrid", "Col2Im", "Compress", "ConvTranspose", "CumSum", "DFT", "Einsum",
+    "GatherElements", "GatherND", "GridSample", "MaxUnpool", "Resize", "ReverseSequence", "STFT",
+    "ScatterElements", "ScatterND", "TensorScatter", "Trilu",
+)  # fmt: skip
 def by_columns(call: Call) -> Secret:
     """A column for each element of the operand, and the result of zeros as bias.
 
@@ -81,12 +88,19 @@ def _check_linear(
     pair = draw.normal(size=(2, *x.shape[1:]))
     wanted = (matrix @ pair.reshape(2, -1).T).T + bias.ravel()
     tolerance = _ROUNDING * max(float(np.abs(wanted).max()), 1.0)
-    single = run(pair[:1]).ravel()
-    if np.abs(single - wanted[0]).max() > tolerance:
-        raise call.wrong("a node that is linear in its operand", "one that is not")
-    if call.kind == "Resize":
+    # Of a maximum with a constant, one sign and size may look linear.
+    for size in _SIZES:
+        own = size * (wanted[0] - bias.ravel()) + bias.ravel()
+        off = np.abs(run(size * pair[:1]).ravel() - own).max()
+        if not off <= abs(size) * tolerance:
+            raise call.wrong("a node that is linear in its operand", "one that is not")
+    if call.kind == "Resize" or call.state.single:
         return  # Its sizes may be those of one input; they leave the first axis as it is.
-    both = run(pair)
+    try:
+        both = run(pair)
+    except ModelError as error:
+        hint = "export the model for a batch of 1, with a fixed first axis"
+        raise call.wrong("a node that takes a batch", "one for a batch of 1", hint) from error
     if both.shape != (2, *bias.shape[1:]) or np.abs(both.reshape(2, -1) - wanted).max() > tolerance:
         hint = "keep elements of different inputs apart"
         raise call.wrong("a node that works on each input of a batch", "one that mixes them", hint)

@@ -7,7 +7,7 @@ that of another row of the sample, so that a model with a choice takes its other
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import thread_time
 from typing import Any, NamedTuple
 from warnings import catch_warnings, simplefilter
@@ -84,6 +84,9 @@ def prove(graph: Graph, original: Original, sample: Any) -> None:
     picked = _picked(graph, sample)
     if picked is None or not original.runs:
         return
+    if graph.client_head is not None:
+        # Rows are numbers: texts are the places of their categories.
+        graph = replace(graph, client_head=graph.client_head.of_places())
     # Estimators compute with float64, and clients of a head compare with it.
     exact = not original.alone and graph.client_head is not None
     rows, kinds, widths = _probes(picked, _affordable(graph), exact=exact)

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.compiler.importing.expanding import QUANTISED
+from cloakwork.compiler.importing.mended import mended_ops
 from cloakwork.compiler.importing.proving import Original, Rows, with_batch
 from cloakwork.compiler.importing.reading import graphs_of, nodes_of, onnx_module, versions_of
 from cloakwork.compiler.importing.unrolling import alive
@@ -16,7 +18,6 @@ Values = NDArray[Any]
 # A value of a node differs if it is off by more, relative to its largest.
 _OFF = 1e-4
 _GATES = ("GRU", "LSTM", "RNN")
-_FIXED_NORMALIZATION, _FIXED_SOFTMAX = 14, 13
 _ADVICE = "this is an error of the importer, or of onnx.reference: please report it with the model"
 
 
@@ -69,12 +70,14 @@ def _is_beyond(node: Any) -> bool:
 
 
 def _is_misread(node: Any) -> bool:
-    """Whether the reference takes a loop for another, or not at all.
+    """Whether the reference takes a loop for another, or not at all; or chance decides its ties.
 
     It takes no turn without a condition, joins the results of all turns without a new axis, and
     scans along the first axis alone: of onnx 1.23.
     """
     own = {attribute.name: attribute for attribute in node.attribute}
+    if node.op_type in QUANTISED:
+        return True
     if node.op_type == "Loop":
         return not node.input[1] or len(own["body"].g.output) > len(node.input) - 1
     others = (values.ints for name, values in own.items() if name.startswith("scan_"))
@@ -83,7 +86,10 @@ def _is_misread(node: Any) -> bool:
 
 def _runner(model: Any, feeds: Mapping[str, Values]) -> Callable[..., Any]:
     """The reference with doubles; with the model's own floats where their types matter to it."""
-    make, mended = onnx_module().reference.ReferenceEvaluator, _mended_ops(model)
+    make, mended = (
+        onnx_module().reference.ReferenceEvaluator,
+        mended_ops(versions_of(model).get("", 0)),
+    )
     try:
         doubles = make(_runnable(model, doubles=True), new_ops=mended)
         doubles.run(None, feeds)
@@ -99,51 +105,6 @@ def _runner(model: Any, feeds: Mapping[str, Values]) -> Callable[..., Any]:
         return run
     run_doubles: Callable[..., Any] = doubles.run
     return run_doubles
-
-
-def _mended_ops(model: Any) -> list[Any]:
-    """What the reference computes unlike the standard: of onnx 1.19 to 1.23 at least.
-
-    Before opset 14 it normalises by the batch's own statistics; before 13 its softmax takes one
-    axis instead of all from it on; its GlobalMaxPool takes two axes of any tensor; its
-    LpNormalization takes no absolute values.
-    """
-    base: Any = onnx_module().reference.op_run.OpRun
-    version = versions_of(model).get("", 0)
-
-    class BatchNormalization(base):  # type: ignore[misc]
-        def _run(self, x: Any, *statistics: Any, epsilon: float = 1e-5, **others: Any) -> Any:
-            ones = (1,) * (x.ndim - 2)
-            scale, shift, mean, variance = (each.reshape(-1, *ones) for each in statistics)
-            return (scale * (x - mean) / np.sqrt(variance + epsilon) + shift,)
-
-    class GlobalMaxPool(base):  # type: ignore[misc]
-        def _run(self, x: Any) -> Any:
-            return (x.max(axis=tuple(range(2, x.ndim)), keepdims=True),)
-
-    class LogSoftmax(base):  # type: ignore[misc]
-        def _run(self, x: Any, axis: int | None = None) -> Any:
-            return (np.log(_older_softmax(self.onnx_node, x)),)
-
-    class LpNormalization(base):  # type: ignore[misc]
-        def _run(self, x: Any, axis: int = -1, p: int = 2) -> Any:
-            return (x / (np.abs(x) ** p).sum(axis=axis, keepdims=True) ** (1 / p),)
-
-    class Softmax(base):  # type: ignore[misc]
-        def _run(self, x: Any, axis: int | None = None) -> Any:
-            return (_older_softmax(self.onnx_node, x),)
-
-    normalization = [BatchNormalization] if version < _FIXED_NORMALIZATION else []
-    softmax = [LogSoftmax, Softmax] if version < _FIXED_SOFTMAX else []
-    return [GlobalMaxPool, LpNormalization, *normalization, *softmax]
-
-
-def _older_softmax(node: Any, x: Any) -> Any:
-    """Over all axes from one on; the reference's default for it is that of newer opsets."""
-    stated = {attribute.name: attribute.i for attribute in node.attribute}
-    axes = tuple(range(stated.get("axis", 1) % x.ndim, x.ndim))
-    weights = np.exp(x - x.max(axis=axes, keepdims=True))
-    return weights / weights.sum(axis=axes, keepdims=True)
 
 
 def _runnable(model: Any, *, doubles: bool) -> Any:

@@ -22,6 +22,8 @@ def unchanged(call: Call) -> Sequence[Value]:
         kind = call.constant(1).dtype
         if kind.kind != "f":
             raise call.wrong("a cast to floats", kind, "cast at the end")
+    if call.kind == "CastLike" and isinstance(call.value(0), Known):
+        return [Known(call.weights(0, masks=True))]
     if call.kind == "Dropout" and call.has(2) and call.constant(2).any():
         raise call.wrong("a model for inference", "training_mode", "export with model.eval()")
     return [call.encrypted(0)]
@@ -151,8 +153,8 @@ def _slice(start: int, end: int, step: int, length: int) -> slice:
 
 
 @handles("Split")
-def split(call: Call) -> list[Secret]:
-    """Into equal parts, or the given lengths."""
+def split(call: Call) -> list[Value]:
+    """Into equal parts, or the given lengths; a part without elements is a constant."""
     x = call.encrypted(0)
     axis = call.axis(int(call.attribute("axis", 0)), x)
     lengths = call.setting("split", 1)
@@ -165,12 +167,15 @@ def split(call: Call) -> list[Secret]:
         edges = [min(each * n, x.shape[axis]) for n in range(1, call.outputs)]
         parts = np.split(whole, edges, axis)
     else:
-        if sum(lengths) != x.shape[axis] or min(lengths) < 1:
-            raise call.wrong(f"lengths of 1 or more that add up to {x.shape[axis]}", lengths)
+        if sum(lengths) != x.shape[axis] or min(lengths) < 0:
+            raise call.wrong(f"lengths of 0 or more that add up to {x.shape[axis]}", lengths)
         parts = np.split(whole, np.cumsum(lengths)[:-1], axis)
-    if len(parts) != call.outputs or not all(part.size for part in parts):
+    if len(parts) != call.outputs or (lengths is None and not all(part.size for part in parts)):
         raise call.wrong(f"{call.outputs} parts with elements", f"{len(parts)}")
-    return [call.selected(x, part, x.batch) for part in parts]
+    return [
+        call.selected(x, part, x.batch) if part.size else Known(np.zeros(part.shape))
+        for part in parts
+    ]
 
 
 @handles("Gather")

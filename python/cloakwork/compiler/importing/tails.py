@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from cloakwork.compiler.client_tail import ClientStep
+from cloakwork.compiler.importing.quantized import at_the_end
 from cloakwork.compiler.importing.reading import FLOAT_TYPES, ML_DOMAIN, OWN_DOMAIN, onnx_module
 from cloakwork.compiler.importing.values import (
     HANDLERS,
@@ -18,12 +20,15 @@ from cloakwork.compiler.importing.values import (
     Early,
     Known,
     Later,
+    Reading,
     Secret,
     Value,
 )
 
 # Steps whose results are labels or indices.
-_WHOLE = ("above", "argmax", "argmin", "labels", "top_indices")
+_WHOLE = ("above", "argmax", "argmin", "descended", "labels", "top_indices")
+# Of whole numbers, and what is made of them: as many as scores, in their shape.
+_ROUNDED = ("dequantized", "quantized")
 # Of values whose number is known when they are decrypted.
 _MOST_TOP = 1 << 24
 _CLIENT = Callable[[Call, "Secret | Later"], Sequence[Value]]
@@ -99,11 +104,29 @@ def _cast(call: Call, x: Secret | Later) -> Sequence[Value]:
 
 def _is_label(call: Call, x: Later) -> bool:
     """Whether a value is a label or an index, perhaps in another shape."""
-    steps = {step.output: step for step in call.state.steps}
-    own = steps.get(x.name)
+    own = origin_of(call.state, x)
+    return own is not None and own.kind in _WHOLE
+
+
+def as_result(state: Reading, value: Later) -> Later:
+    """A result of the model: whole numbers of `quantized`, which are floats, get their type."""
+    own = origin_of(state, value)
+    if own is None or own.kind != "quantized":
+        return value
+    low, high = int(own.parameters["low"]), int(own.parameters["high"])
+    # NumPy has no types of 2 and 4 bits.
+    fitting = np.promote_types(np.min_scalar_type(low), np.min_scalar_type(high))
+    kind = fitting.name if low >= 0 else np.min_scalar_type(-high - 1).name
+    return state.step("cast", [value], to=kind)
+
+
+def origin_of(state: Reading, value: Later) -> ClientStep | None:
+    """The step that gives a value, perhaps in another shape."""
+    steps = {step.output: step for step in state.steps}
+    own = steps.get(value.name)
     while own is not None and own.kind == "reshape":
         own = steps.get(own.inputs[0])
-    return own is not None and own.kind in _WHOLE
+    return own
 
 
 def _labels(call: Call, x: Secret | Later) -> Sequence[Value]:
@@ -129,13 +152,48 @@ def _against_rest(call: Call, x: Secret | Later) -> Sequence[Value]:
     return [call.state.step("one_vs_rest", [x], classes=classes)]
 
 
+def _table(call: Call, name: str) -> list[float]:
+    found: list[float] = np.asarray(call.attribute(name, []), dtype=np.float64).tolist()
+    return found
+
+
+def _per_class(call: Call, x: Secret | Later) -> Sequence[Value]:
+    """Of each class times a number, plus one."""
+    steps = [(name, _table(call, name)) for name in ("times", "plus")]
+    return [call.state.step("scaled", [x], steps=steps)]
+
+
+# Tables of numbers of classes, targets or nodes, and what is a text.
+_PLACES, _TEXTS = {"left", "order", "right"}, {"read", "result"}
+
+
+def _of_several(kind: str, *names: str) -> _CLIENT:
+    """A step of `client_ensembles` with these tables; `known` has rows of places, -1 for none."""
+
+    def made(call: Call, x: Secret | Later) -> Sequence[Value]:
+        values = [each for each in call.inputs if isinstance(each, Secret | Later)]
+        tables: dict[str, Any] = {
+            name: str(call.attribute(name, "")) if name in _TEXTS else _table(call, name)
+            for name in names
+        }
+        for name in _PLACES.intersection(names):
+            tables[name] = [int(one) for one in tables[name]]
+        if "known" in names:
+            tables["known"] = [[int(one) for one in own if one >= 0] for own in tables["known"]]
+        return [call.state.step(kind, values, **tables)]
+
+    return made
+
+
 _CLIENT_KINDS: dict[str, _CLIENT] = {
     "ArgMax": _extreme("argmax"),
     "ArgMin": _extreme("argmin"),
     "Cast": _cast,
     "Exp": _plain("exp"),
+    "Hardmax": _with_axis("hardmax"),
     "LabelEncoder": _labels,
     "LogSoftmax": _with_axis("log_softmax"),
+    "QuantizeLinear": lambda call, x: [at_the_end(call, x)],
     "Sigmoid": _plain("sigmoid"),
     "Sign": _plain("sign"),
     "Softmax": _with_axis("softmax"),
@@ -143,7 +201,15 @@ _CLIENT_KINDS: dict[str, _CLIENT] = {
     "TopK": _top,
 }
 # Nodes of conversions of ours.
-_OWN_KINDS: dict[str, _CLIENT] = {"Average": _averaged, "OneVsRest": _against_rest}
+_OWN_KINDS: dict[str, _CLIENT] = {
+    "Average": _averaged,
+    "Ballots": _of_several("ballots", "known", "weights"),
+    "Chained": _of_several("chained", "weights", "order", "read", "result"),
+    "Descended": _of_several("descended", "left", "right"),
+    "OneVsRest": _against_rest,
+    "PerClass": _per_class,
+    "WeightedMedian": _of_several("weighted_median", "weights"),
+}
 # These leave values alone, or only say how they are handed out.
 _PASSING = {"Identity", "ZipMap"}
 # Classes at an index, in the order (classes, index).
@@ -213,6 +279,12 @@ def _reshaped(call: Call, x: Later) -> Later:
         if len(wanted) == 2 and wanted[0] in (-1, 0, 1):
             return call.state.step("reshape", [x], shape=[wanted[1]])
         raise call.wrong("labels to be reshaped to [batch] or [batch, n]", wanted)
+    own = origin_of(call.state, x)
+    if own is not None and own.kind in _ROUNDED:
+        if call.kind == "Flatten" and int(call.attribute("axis", 1)) == 1:
+            return call.state.step("reshape", [x], shape=[-1])
+        hint = "flatten by Flatten(axis=1), or before the last quantisation"
+        raise call.wrong("rounded scores to be flattened", call.kind, hint)
     return x
 
 
@@ -229,8 +301,8 @@ def _scaled(call: Call, x: Later) -> Later:
 
 # Of values that the client computes already.
 _LATER_KINDS: dict[str, Callable[[Call, Later], Later]] = {
-    "Flatten": _reshaped, "Mul": _scaled, "Normalizer": _normalized, "Reshape": _reshaped,
-    "Squeeze": _reshaped,
+    "DequantizeLinear": at_the_end, "Flatten": _reshaped, "Mul": _scaled,
+    "Normalizer": _normalized, "Reshape": _reshaped, "Squeeze": _reshaped,
 }  # fmt: skip
 # Nodes that only the client computes, or computes more cheaply.
 CLIENT_OPS = frozenset({*_CLIENT_KINDS, *_LATER_KINDS, "ZipMap"})

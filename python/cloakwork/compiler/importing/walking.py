@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.compiler.building import Builder, identity
 from cloakwork.compiler.client_tail import ClientTail
@@ -21,11 +22,14 @@ from cloakwork.compiler.importing import (
     linear,
     machines,
     matrices,
+    norms,
+    quantized,
     recurrent,
     scores,
     shapes,
     trees,
 )
+from cloakwork.compiler.importing.expanding import EXPANDED, expanded
 from cloakwork.compiler.importing.heads import HEAD_OPS, Head, embedded, head_nodes
 from cloakwork.compiler.importing.proving import Original, Rows
 from cloakwork.compiler.importing.reading import (
@@ -39,7 +43,12 @@ from cloakwork.compiler.importing.reading import (
 )
 from cloakwork.compiler.importing.references import original_of
 from cloakwork.compiler.importing.schemas import check_node
-from cloakwork.compiler.importing.tails import CLIENT_OPS, client_nodes, client_value
+from cloakwork.compiler.importing.tails import (
+    CLIENT_OPS,
+    as_result,
+    client_nodes,
+    client_value,
+)
 from cloakwork.compiler.importing.unrolling import alive, unrolled
 from cloakwork.compiler.importing.values import (
     HANDLERS,
@@ -60,20 +69,22 @@ from cloakwork.errors import ModelError
 
 # Imported for the handlers that they register.
 FAMILIES = (
-    activations, attention, composite, linear, machines, matrices, recurrent, scores, shapes, trees,
+    activations, attention, composite, linear, machines, matrices, norms, quantized, recurrent,
+    scores, shapes, trees,
 )  # fmt: skip
 # Instead of nodes that cannot be compiled.
 _HINTS = {
     "Normalizer": "divide by ReduceL2, or normalise before encryption",
     "TreeEnsemble": "export with opset 3 of ai.onnx.ml: TreeEnsembleClassifier, -Regressor",
     "Upsample": "export with opset 10 or newer: Resize",
+    **quantized.HINTS,
 }
 
 
 def from_onnx(given: str | Path | bytes | Any) -> tuple[Graph, Original]:
     """The graph of an ONNX model, and the model; ModelError names a node that it refuses."""
     model, name = read_model(given)
-    flat = unrolled(model, name)
+    flat = unrolled(expanded(model, name), name)
     walk = _walked(flat, name, Path(given).stem if isinstance(given, str | Path) else name)
     made = walk.graph()
 
@@ -257,11 +268,15 @@ class _Walk:
         """A node of constants, by ONNX's own reference."""
         if node.op_type in RANDOM:
             raise call.wrong("no random numbers", node.op_type, "export the model for inference")
+        rounded = quantized.quantized_constant(call)
+        if rounded is not None:
+            return [rounded]
         given = {
             name: value.array
             for name, value in zip(node.input, call.inputs, strict=True)
             if isinstance(value, Known)
         }
+        given = _of_one_type(given)
         names = [name for name in node.output if name]
         try:
             evaluator = evaluator_of([node], given, names, self.model.opset_import)
@@ -288,6 +303,8 @@ class _Walk:
                     f"{place} {output.name!r}: expected a value that depends on an input, found a "
                     "constant; remove it from the outputs"
                 )
+            if isinstance(value, Later):
+                value = as_result(self.state, value)
             if isinstance(value, Secret):
                 value = _in_front(value, f"{place} {output.name!r}")
                 outputs[self._named(value, output.name).name] = None
@@ -376,6 +393,15 @@ def _advice(domain: str, kind: str) -> str:
     return f"{found}; docs/models.md lists all nodes"
 
 
+def _of_one_type(given: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Floats as float64 where some are, as dequantised constants: ops take one type."""
+    wide = any(array.dtype == np.float64 for array in given.values())
+    return {
+        name: array.astype(np.float64) if wide and array.dtype == np.float32 else array
+        for name, array in given.items()
+    }
+
+
 def _check_finite(call: Call, before: int) -> None:
     """ModelError for weights that the node's numbers make infinite."""
     for node in call.builder.nodes[before:]:
@@ -388,7 +414,7 @@ def _check_finite(call: Call, before: int) -> None:
 def handled_kinds() -> Mapping[str, list[str]]:
     """The kinds of nodes of files that can be compiled, by domain."""
     found: dict[str, list[str]] = {}
-    for domain, kind in sorted(HANDLERS):
+    for domain, kind in sorted([*HANDLERS, *(("", kind) for kind in EXPANDED)]):
         if domain != OWN_DOMAIN:
             found.setdefault(domain, []).append(kind)
     return found

@@ -16,6 +16,7 @@ from cloakwork.compiler.importing.converting.ensembles import ENSEMBLES
 from cloakwork.compiler.importing.converting.features import COMPARING, FEATURES, SCALERS
 from cloakwork.compiler.importing.converting.joined import JOINED
 from cloakwork.compiler.importing.converting.nodes import Nodes
+from cloakwork.compiler.importing.converting.stacked import STACKED
 from cloakwork.compiler.importing.reading import ML_DOMAIN, OWN_DOMAIN, onnx_module
 from cloakwork.errors import ModelError
 
@@ -26,18 +27,37 @@ _NEIGHBOURS = (
     "an estimator whose results do not hand out its training data, found one that compares inputs "
     "with each row of it: take NearestCentroid, a kernel machine or a forest"
 )
+_ITERATED = (
+    "a transform of a fixed number of steps, found one that iterates until it converges: take PCA, "
+    "TruncatedSVD or SparsePCA"
+)
+_FAR = (
+    "scores above the noise of encryption, found quotients of kernels that are tiny far from the "
+    "training data: take SVC, GaussianNB or a forest"
+)
+_TABLE = (
+    "an estimator of several features, found a table of one, made of training data: take "
+    "HistGradientBoostingRegressor with monotonic_cst"
+)
 _CONSTANT = "an estimator that reads its inputs, found one with the same result for all"
 # Estimators that no conversion can make safe, or need none.
 _REFUSED = {
     **dict.fromkeys(
-        ("KNNImputer", "KNeighborsClassifier", "KNeighborsRegressor", "KNeighborsTransformer",
-         "LocalOutlierFactor", "RadiusNeighborsClassifier", "RadiusNeighborsRegressor",
-         "RadiusNeighborsTransformer"), _NEIGHBOURS,
+        ("Isomap", "KNNImputer", "KNeighborsClassifier", "KNeighborsRegressor",
+         "KNeighborsTransformer", "LocalOutlierFactor", "LocallyLinearEmbedding",
+         "RadiusNeighborsClassifier", "RadiusNeighborsRegressor", "RadiusNeighborsTransformer"),
+        _NEIGHBOURS,
     ),
     **dict.fromkeys(("DummyClassifier", "DummyRegressor"), _CONSTANT),
+    **dict.fromkeys(
+        ("DictionaryLearning", "LatentDirichletAllocation", "MiniBatchDictionaryLearning",
+         "MiniBatchNMF", "NMF", "SparseCoder"), _ITERATED,
+    ),
+    **dict.fromkeys(("LabelPropagation", "LabelSpreading"), _FAR),
+    "IsotonicRegression": _TABLE,
 }  # fmt: skip
 _Conversion = Callable[[Any, Nodes], dict[str, str] | None]
-_OWN: dict[str, _Conversion] = {**DENSITIES, **ENSEMBLES, **FEATURES, **JOINED}
+_OWN: dict[str, _Conversion] = {**DENSITIES, **ENSEMBLES, **FEATURES, **JOINED, **STACKED}
 
 
 def converted(model: Any, width: int, others: Callable[[Any, int], Any], sample: Any = None) -> Any:

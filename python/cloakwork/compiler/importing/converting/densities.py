@@ -9,11 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.compiler.importing.converting.nodes import Nodes
+from cloakwork.errors import ModelError
 
 Floats = NDArray[np.float64]
 Outputs = dict[str, str]
 
 __all__ = ["DENSITIES"]
+
+# Of the range of a feature in length scales: beyond it kernels are 0 between training rows.
+_MOST_LENGTHS = 1e3
 
 
 def _classified(n: Nodes, scores: str, classes: Any) -> Outputs:
@@ -203,12 +207,19 @@ def one_against_rest(own: Any, n: Nodes) -> Outputs | None:
     """Linear scores of each class; the client makes probabilities of logistic ones."""
     parts = own.estimators_
     linear = all(np.shape(getattr(part, "coef_", ())) == (1, n.width) for part in parts)
-    if not linear or getattr(own, "multilabel_", False):
+    if not linear:
         return None
     weights = np.concatenate([part.coef_ for part in parts])
     bias = [float(np.ravel(part.intercept_)[0]) for part in parts]
     scores = n.affine(n.x, weights.T, bias)
     logistic = all(type(part).__name__ == "LogisticRegression" for part in parts)
+    if getattr(own, "multilabel_", False):
+        # Labels of one chain without weights.
+        alone = {"weights": np.zeros((len(parts), len(parts))), "order": np.arange(len(parts))}
+        return {
+            result: n.own("Chained", scores, read="scores", result=result, **alone)
+            for result in ("labels", "probabilities" if logistic else "scores")
+        }
     if len(parts) == 1:
         scores = n.affine(scores, [[-0.5, 0.5]])
         if logistic:
@@ -227,6 +238,11 @@ def process(own: Any, n: Nodes) -> Outputs | None:
     if found is None or (np.ndim(own.alpha_) > 1 and own.alpha_.shape[1] > 1):
         return None
     size, lengths = found
+    if np.ptp(own.X_train_ / lengths, axis=0).max(initial=0.0) > _MOST_LENGTHS:
+        raise ModelError(
+            f"GaussianProcessRegressor: expected lengths like those of the training data, found "
+            f"{lengths.min():.3g}, with which it only repeats that; add a WhiteKernel to the kernel"
+        )
     x = n.op("Mul", n.x, n.constant(np.broadcast_to(1.0 / lengths, (n.width,))))
     kernels = n.gaussians(x, own.X_train_ / lengths, 0.5)
     deviation, mean = np.ravel(own._y_train_std)[0], np.ravel(own._y_train_mean)[0]

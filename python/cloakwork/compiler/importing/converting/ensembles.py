@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cloakwork.compiler.importing.converting.joined import bag
 from cloakwork.compiler.importing.converting.nodes import Nodes, Rows
+from cloakwork.compiler.importing.converting.stacked import boosted_scores
 
 Floats = NDArray[np.float64]
 Outputs = dict[str, str]
@@ -46,8 +47,10 @@ def boosted(own: Any, n: Nodes) -> Outputs | None:
     """AdaBoost of trees: each votes with its weight; the sums are scores of a softmax."""
     trees = [getattr(estimator, "tree_", None) for estimator in own.estimators_]
     classes = len(own.classes_)
-    if None in trees or classes < 2 or getattr(own, "algorithm", "SAMME") == "SAMME.R":
+    if classes < 2 or getattr(own, "algorithm", "SAMME") == "SAMME.R":
         return None
+    if None in trees:
+        return boosted_scores(own, n)
     rows, total = Rows(), float(own.estimator_weights_.sum())
     for estimator, weight in zip(own.estimators_, own.estimator_weights_, strict=False):
         values, known = estimator.tree_.value[:, 0], estimator.classes_

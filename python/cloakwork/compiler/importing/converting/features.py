@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloakwork.compiler.importing.converting.categories import ENCODERS
+from cloakwork.compiler.importing.converting.columns import COLUMNS
 from cloakwork.compiler.importing.converting.nodes import Nodes
 
 Outputs = dict[str, str]
@@ -88,46 +90,6 @@ def powers(own: Any, n: Nodes) -> Outputs:
         found = n.op("Sub", found, n.constant(scaler.mean_))
         found = n.op("Mul", found, n.constant(1.0 / scaler.scale_))
     return {"features": found}
-
-
-def _numeric(own: Any) -> bool:
-    """Whether categories are numbers, which scikit-learn has sorted, each for itself."""
-    if getattr(own, "_infrequent_enabled", False):
-        return False
-    listed = [np.asarray(one) for one in own.categories_]
-    return all(one.dtype.kind in "fiub" and not np.isnan(one.astype(float)).any() for one in listed)
-
-
-def _tables(own: Any, *, one_hot: bool, unknown: bool) -> dict[str, ArrayLike]:
-    listed = [np.asarray(one, dtype=np.float64) for one in own.categories_]
-    return {
-        "values": np.concatenate(listed),
-        "counts": [len(one) for one in listed],
-        "one_hot": [float(one_hot)],
-        "unknown": [float(unknown)],
-    }
-
-
-def one_hot(own: Any, n: Nodes) -> Outputs | None:
-    """Categories of numbers, without those that are dropped."""
-    if not _numeric(own):
-        return None
-    tables = _tables(own, one_hot=True, unknown=own.handle_unknown != "error")
-    hot = n.own("Categories", n.x, **tables)
-    dropped = [None] * n.width if own.drop_idx_ is None else own.drop_idx_
-    starts = np.cumsum([0, *(len(one) for one in own.categories_)])
-    lost = [int(a) + int(b) for a, b in zip(starts, dropped, strict=False) if b is not None]
-    kept = np.setdiff1d(np.arange(starts[-1]), lost)
-    if not lost:
-        return {"features": hot}
-    return {"features": n.affine(hot, np.eye(int(starts[-1]))[:, kept])}
-
-
-def ordinal(own: Any, n: Nodes) -> Outputs | None:
-    """The places of categories of numbers."""
-    if not _numeric(own) or own.handle_unknown != "error":
-        return None
-    return {"features": n.own("Categories", n.x, **_tables(own, one_hot=False, unknown=False))}
 
 
 def scaler(own: Any, n: Nodes) -> Outputs | None:
@@ -224,6 +186,8 @@ SCALERS: dict[str, Callable[[Any, Nodes], Outputs | None]] = dict.fromkeys(
     ("MaxAbsScaler", "MinMaxScaler", "RobustScaler", "StandardScaler"), scaler
 )
 FEATURES: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
+    **COLUMNS,
+    **ENCODERS,
     "BernoulliRBM": hidden,
     "Binarizer": above,
     "FactorAnalysis": factors,
@@ -232,8 +196,6 @@ FEATURES: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
     "KernelPCA": kernel_components,
     "MiniBatchSparsePCA": sparse_components,
     "Nystroem": nystroem,
-    "OneHotEncoder": one_hot,
-    "OrdinalEncoder": ordinal,
     "PLSSVD": singular_vectors,
     "PolynomialFeatures": polynomials,
     "PowerTransformer": powers,
@@ -248,6 +210,7 @@ FEATURES: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
 }
 # Steps that compare plain features with numbers.
 COMPARING = {
-    "BernoulliNB", "Binarizer", "CategoricalNB", "KBinsDiscretizer", "OneHotEncoder",
-    "OrdinalEncoder", "QuantileTransformer", "SplineTransformer",
+    "BernoulliNB", "Binarizer", "CategoricalNB", "ColumnTransformer", "FeatureUnion",
+    "KBinsDiscretizer", "OneHotEncoder", "OrdinalEncoder", "QuantileTransformer",
+    "SplineTransformer", "TargetEncoder",
 }  # fmt: skip

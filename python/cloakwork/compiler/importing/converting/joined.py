@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from cloakwork.compiler.importing.converting.nodes import Nodes
+from cloakwork.compiler.importing.converting.responses import scores
+from cloakwork.compiler.importing.converting.stacked import counted
+from cloakwork.errors import ModelError
 
 Outputs = dict[str, str]
 
@@ -49,28 +52,32 @@ def bag(own: Any, n: Nodes) -> Outputs | None:
 
 
 def vote(own: Any, n: Nodes) -> Outputs | None:
-    """The mean of probabilities; labels alone are counted nowhere."""
+    """The mean of probabilities, or the label of most."""
     if own.voting != "soft":
-        return None
+        return counted(own, n)
     shares = _shares(n, ((one, None) for one in own.estimators_), own.classes_)
     weights = own._weights_not_none
     return None if shares is None else _mean(n, shares, own.classes_, weights)
 
 
 def one_against_one(own: Any, n: Nodes) -> Outputs | None:
-    """Linear scores of each pair of classes: the client counts who wins."""
+    """Scores of each pair of classes: the client counts who wins."""
     parts, classes = own.estimators_, own.classes_
-    linear = all(np.shape(getattr(part, "coef_", ())) == (1, n.width) for part in parts)
-    if not linear or own.pairwise_indices_ is not None:
+    if own.pairwise_indices_ is not None:
         return None
+    found = [scores(n, part, n.x, n.width) for part in parts]
+    known = [one[0] for one in found if one is not None and one[1] == 1]
+    if len(known) < len(parts):
+        raise ModelError(
+            "OneVsOneClassifier: expected linear classifiers or support vector machines, found "
+            f"{type(parts[0]).__name__}; take one of them, or OneVsRestClassifier"
+        )
     # A pair's score is that of its second class.
-    weights = -np.concatenate([part.coef_ for part in parts])
-    bias = [-float(np.ravel(part.intercept_)[0]) for part in parts]
+    joined = n.joined(known)
     if len(classes) == 2:
-        score = n.affine(n.x, -weights.T, -np.array(bias))
-        return {"label": n.label(n.affine(score, [[-1.0, 1.0]]), classes)}
-    scores = n.own("OneVsRest", n.affine(n.x, weights.T, bias), classes=[len(classes)])
-    return {"label": n.label(scores, classes), "scores": scores}
+        return {"label": n.label(n.affine(joined, [[-1.0, 1.0]]), classes)}
+    against = n.own("OneVsRest", n.affine(joined, -np.eye(len(parts))), classes=[len(classes)])
+    return {"label": n.label(against, classes), "scores": against}
 
 
 def several(own: Any, n: Nodes) -> Outputs | None:

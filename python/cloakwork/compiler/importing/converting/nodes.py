@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,20 +44,51 @@ class Nodes:
         return name
 
     def own(self, kind: str, *inputs: str, **tables: ArrayLike) -> str:
-        """A step of the client for which ONNX has none, with tables of float64."""
+        """A step of the client for which ONNX has none, with tables of float64 or texts."""
         tensor = onnx_module().numpy_helper.from_array
-        made = {name: tensor(np.asarray(own, np.float64), name) for name, own in tables.items()}
+        made = {
+            name: own if isinstance(own, str) else tensor(np.asarray(own, np.float64), name)
+            for name, own in tables.items()
+        }
         return self.op(kind, *inputs, domain=OWN_DOMAIN, **made)
+
+    def columns(self, features: ArrayLike | None, x: str = "") -> str:
+        """A value [batch, n], by default the input, at these places; all of them for None."""
+        places = np.arange(self.width) if features is None else np.asarray(features, np.int64)
+        if not x and np.array_equal(places, np.arange(self.width)):
+            return self.x
+        return self.gathered(places, x)
+
+    def gathered(self, places: NDArray[np.int64], x: str = "") -> str:
+        """A value, by default the input, at places, by a node of its own."""
+        name = f"c{len(self.tensors)}"
+        self.tensors.append(onnx_module().numpy_helper.from_array(places, name))
+        return self.op("Gather", x or self.x, name, axis=1)
+
+    def take_columns(self, taken: Sequence[tuple[str, NDArray[np.int64]]]) -> None:
+        """Let the client give these columns of the input, each of a `gathered` value, as one."""
+        whole = np.unique(np.concatenate([places for _, places in taken]))
+        own = self.own("Columns", self.x, columns=whole)
+        self.nodes.insert(0, self.nodes.pop())
+        for name, places in taken:
+            node = self.giver(name, "Gather")
+            found = np.searchsorted(whole, places)
+            tensor = next(one for one in self.tensors if one.name == node.input[1])
+            tensor.CopyFrom(onnx_module().numpy_helper.from_array(found, tensor.name))
+            node.input[0] = own
+
+    def joined(self, values: Sequence[str]) -> str:
+        """Values [batch, ...] beside each other."""
+        return values[0] if len(values) == 1 else self.op("Concat", *values, axis=1)
 
     def part(self, estimator: Any, features: ArrayLike | None = None) -> list[str]:
         """The results of an estimator, of all features or of those at these places."""
-        places = np.arange(self.width) if features is None else np.asarray(features, np.int64)
-        x = self.x
-        if not np.array_equal(places, np.arange(self.width)):
-            name = f"c{len(self.tensors)}"
-            self.tensors.append(onnx_module().numpy_helper.from_array(places, name))
-            x = self.op("Gather", self.x, name, axis=1)
-        model = self.convert(estimator, places.size)
+        width = self.width if features is None else np.size(features)
+        return self.part_of(estimator, self.columns(features), int(width))
+
+    def part_of(self, estimator: Any, x: str, width: int) -> list[str]:
+        """The results of an estimator of a value [batch, width]."""
+        model = self.convert(estimator, width)
         own = onnx_module().compose.add_prefix(model, f"part {self.parts} ", rename_inputs=False)
         self.parts += 1
         (read,) = own.graph.input
@@ -102,7 +133,17 @@ class Nodes:
         """1 for scores of 0 and above, else -1."""
         return self.label(self.affine(scores, [[1.0, -1.0]]), [1, -1])
 
-    def trees(self, rows: dict[str, list[Any]], targets: int, base: ArrayLike) -> str:
+    def giver(self, name: str, kind: str) -> Any:
+        """The node that gives a value, which must be of a kind."""
+        found = next((node for node in reversed(self.nodes) if name in node.output), None)
+        while found is not None and found.op_type == "Identity":
+            name = found.input[0]
+            found = next((node for node in reversed(self.nodes) if name in node.output), None)
+        if found is None or found.op_type != kind:
+            raise ModelError(f"expected a result of {kind}, found {found and found.op_type}")
+        return found
+
+    def trees(self, rows: dict[str, list[Any]], targets: int, base: ArrayLike, x: str = "") -> str:
         """The sum of trees; `rows` are the lists of a TreeEnsembleRegressor, without prefixes."""
         made: dict[str, Any] = {}
         tensor = onnx_module().numpy_helper.from_array
@@ -114,7 +155,7 @@ class Nodes:
             else:
                 made[prefixed] = values
         found = self.op(
-            "TreeEnsembleRegressor", self.x, domain=ML_DOMAIN, n_targets=targets, **made
+            "TreeEnsembleRegressor", x or self.x, domain=ML_DOMAIN, n_targets=targets, **made
         )
         start = np.broadcast_to(np.asarray(base, dtype=np.float64), (targets,))
         return self.op("Add", found, self.constant(start)) if start.any() else found
