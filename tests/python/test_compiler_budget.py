@@ -193,3 +193,25 @@ def test_an_imprecise_candidate_within_the_budget_is_told_beside_the_budget(
     monkeypatch.setattr(search, "peak_of", grown)
     with pytest.raises(ParamError, match=r"memory_budget.*or a larger error: .*precision"):
         fhe.compile(graph, sample, precision=1e-8, memory_budget="1GiB", **SMALL)
+
+
+def test_a_scale_between_one_too_small_and_one_too_large_is_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """2^30 is not exact enough, the next that is tried does not fit: a few bits more do."""
+    graph = perceptron((8, 4, 2))
+    sample, scales = sample_of(graph, 24), list[int]()
+
+    def grown(layouts: Layouts) -> Any:
+        scales.append(layouts.sizes.scale)
+        peak = peak_of(layouts)
+        return peak._replace(run=2**40) if scales[-1] >= 40 else peak
+
+    error = fhe.compile(graph, sample, precision=1.0, **SMALL).report.error
+    monkeypatch.setattr(search, "peak_of", grown)
+    # Here scales differ in memory alone.
+    monkeypatch.setattr(search, "_WORTH", 1.0)
+    made = fhe.compile(graph, sample, precision=error / 8, memory_budget="1GiB", **SMALL)
+    assert made.report.error <= error / 8
+    assert {30, 40} <= set(scales)
+    assert 30 < scales[-1] < 40

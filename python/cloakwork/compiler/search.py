@@ -177,7 +177,8 @@ class Search:
             if small is not None and self._is_outdone(candidate, small, ordered[number:]):
                 continue
             known = small
-            if pilot is not None and pilot.layouts.plan is layouts.plan:
+            if pilot is not None and _is_alike(pilot.layouts, layouts):
+                # A scale between its own and this one may suffice.
                 known = known or pilot
             cheaper = None if known is None else self._cheaper(layouts, known)
             if cheaper is not None:
@@ -427,6 +428,11 @@ class Search:
             self._deep_plans[degree] = plan
         deep = deepened(plan, self.problem.ranges, self.options.limits, bits)
         return Layouts(mode, plan, sizes_of(deep.parameters), deep)
+
+
+def _is_alike(one: Layouts, other: Layouts) -> bool:
+    """Whether the errors of one tell those of the other, but for the scale."""
+    return one.plan is other.plan and one.sizes.degree == other.sizes.degree
 
 
 def _by_time(found: list[_Candidate]) -> list[_Candidate]:
