@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cloakwork import fhe
-from cloakwork.compiler.importing import from_model
+from cloakwork.compiler.importing import from_model, matrices
 from cloakwork.errors import ModelError
 from numpy.typing import NDArray
 from python.float_models import check, expected, inputs, model_of
@@ -84,8 +84,40 @@ def test_what_is_linear_for_some_operands_alone_is_refused(reduction: str) -> No
         update = np.random.default_rng(seed).normal(size=(1, 1, 3))
         made = node("ScatterElements", "x i u", axis=1, reduction=reduction)
         model = model_of([made], (4, 3), {"i": np.array([[[0, 1, 2]]]), "u": update}, batch=1)
-        with pytest.raises(ModelError, match="a node that is linear in its operand, found one th"):
+        with pytest.raises(ModelError, match="a node that is linear in its operand, found reduct"):
             from_model(model)
+
+
+@pytest.mark.parametrize("large", [1.0, 3e7])
+def test_no_constant_hides_that_other_elements_are_not_linear(
+    large: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matrices, "_LINEAR", ("max", b"max"))
+    update = np.array([large, 0.5, 0.5]).reshape(1, 1, 3)
+    made = node("ScatterElements", "x i u", axis=1, reduction="max")
+    model = model_of([made], (4, 3), {"i": np.array([[[0, 1, 2]]]), "u": update}, batch=1)
+    with pytest.raises(ModelError, match="a node that is linear in its operand, found one th"):
+        from_model(model)
+
+
+@pytest.mark.parametrize(("made", "shape", "constants", "words"), [
+    (node("DFT", "x l"), (4, 1), {"l": np.array(10**12)}, "elements, found the shape"),
+    (node("GridSample", "x g"), (1, 17, 16), {"g": np.zeros((1, 2, 2, 2))}, "at most 256 elements"),
+    (node("ScatterElements", "x i u", axis=1, reduction="foo"), (4, 3),
+     {"i": np.array([[[0, 1, 2]]]), "u": np.ones((1, 1, 3))}, "found reduction"),
+])  # fmt: skip
+def test_what_would_take_too_long_is_refused_before_it_runs(
+    made: Any, shape: tuple[int, ...], constants: Any, words: str
+) -> None:
+    with pytest.raises(ModelError, match=words):
+        from_model(model_of([made], shape, constants, opset=20, batch=1))
+
+
+def test_constants_that_are_cast_like_a_value_are_the_same_in_all_types() -> None:
+    nodes = [node("CastLike", "c x", "d"), node("Add", "x d")]
+    assert from_model(model_of(nodes, (2,), {"c": np.float32([0, 1])})) is not None
+    with pytest.raises(ModelError, match=r"constants of 0 and 1 .* cast the constant itself"):
+        from_model(model_of(nodes, (2,), {"c": np.float32([2.7, 1.2])}))
 
 
 def test_places_of_a_batch_of_1_are_refused_for_other_batches() -> None:

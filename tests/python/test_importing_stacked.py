@@ -20,6 +20,7 @@ from sklearn import (
     cluster,
     compose,
     ensemble,
+    frozen,
     gaussian_process,
     impute,
     kernel_approximation,
@@ -74,6 +75,8 @@ ENCRYPTED: dict[str, tuple[Any, Any]] = {
         passthrough=True), Y),
     "stack with its input": (Stack([("a", Linear()), ("b", Linear(C=0.1))], cv=2,
                                    passthrough=True), NAMED),
+    "stack under a pipeline": (Stack([("a", Logistic()), ("b", Linear())], cv=2,
+                                     final_estimator=chain(Logistic())), TWO),
     "calibrated": (Calibrated(Linear(), cv=2), NAMED),
     "calibrated, two": (Calibrated(Linear(), cv=2), TWO),
     "calibrated probabilities": (Calibrated(Bayes(), cv=2), NAMED),
@@ -110,6 +113,15 @@ GRAPHS: dict[str, tuple[Any, Any]] = {
                                  final_estimator=SHORT, cv=2), NAMED),
     "stack under a machine": (Stack([("a", Logistic()), ("b", SHORT)],
                                     final_estimator=Linear(), cv=2), NAMED),
+    "stack under a bag": (Stack([("a", Logistic()), ("b", Linear())], cv=2,
+                                final_estimator=ensemble.BaggingClassifier(Logistic(), 2)), TWO),
+    "stack under medians": (ensemble.StackingRegressor([("a", Ridge())], cv=2,
+        final_estimator=ensemble.AdaBoostRegressor(Ridge(), n_estimators=2, random_state=0)), Y),
+    "stack of a threshold": (Stack([("a", Fixed(Bayes(), threshold=0.3))], cv=2), TWO),
+    "stack of rows of length one": (ensemble.StackingRegressor(
+        [("a", pipeline.make_pipeline(preprocessing.Normalizer(), Ridge()))], cv=2), Y),
+    "chain of one": (multioutput.RegressorChain(
+        ensemble.AdaBoostRegressor(Ridge(), n_estimators=2, random_state=0)), Y[:, np.newaxis]),
     "stack of a search": (Stack([("a", model_selection.GridSearchCV(Logistic(), {"C": [1, 2]}))],
                                 cv=2), TWO),
     "calibrated forest": (Calibrated(FOREST, cv=2), NAMED),
@@ -165,6 +177,40 @@ def test_graphs_compute_what_the_estimator_does(name: str) -> None:
     check(from_model(estimator, X).predict(QUERIES), estimator, QUERIES, 2e-3)
 
 
+@pytest.mark.parametrize("last", [
+    Logistic(), chain(Logistic()), model_selection.GridSearchCV(Logistic(), {"C": [1]}),
+])  # fmt: skip
+def test_probabilities_of_a_logistic_last_estimator_are_left_to_the_client(last: Any) -> None:
+    stack = Stack([("a", Linear()), ("b", Linear(C=0.1))], final_estimator=last, cv=2)
+    graph = from_model(fitted(stack, TWO), X)
+    assert {step.kind for step in graph.client_tail.steps} == {"argmax", "labels", "softmax"}
+    assert {type(node).__name__ for node in graph.nodes} == {"Affine", "Input"}
+
+
+@pytest.mark.parametrize("chosen", [None, 0, 1])
+@pytest.mark.parametrize("method", ["predict_proba", "decision_function"])
+def test_a_score_that_equals_the_threshold_has_its_class(method: str, chosen: int | None) -> None:
+    if method == "predict_proba":
+        # Leaves with the shares 1/2, 1 and 0 of the second class.
+        x = np.repeat([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]], 10, axis=0)
+        target = np.array([0, 1] * 5 + [1] * 10 + [0] * 10)
+        part: Any = tree.DecisionTreeClassifier(max_depth=2).fit(x, target)
+        level = 0.5
+    else:
+        x, target = np.eye(2)[[0, 1, 0, 1]] * [[1.0], [1.0], [2.0], [2.0]], np.array([0, 1, 0, 1])
+        part = Linear().fit(x, target)
+        part.coef_, part.intercept_ = np.array([[-0.5, 0.5]]), np.zeros(1)
+        level = -0.5 if chosen is None else 0.5
+    estimator = Fixed(frozen.FrozenEstimator(part), threshold=level, pos_label=chosen,
+                      response_method=method).fit(x, target)  # fmt: skip
+    graph = from_model(estimator, x)
+    found = graph.finish(graph.run(graph.prepare(x)))["label"]
+    scores = getattr(part, method)(x)
+    scores = scores[:, 0 if chosen == 0 else 1] if scores.ndim == 2 else scores
+    assert (np.abs(scores) == abs(level)).any()
+    assert np.array_equal(found, estimator.predict(x))
+
+
 def test_calibrated_classifiers_take_one_level_and_the_client_has_the_rest() -> None:
     graph = from_model(fitted(Calibrated(Linear(), cv=3), NAMED), X)
     kinds = {step.kind for step in graph.client_tail.steps}
@@ -202,6 +248,39 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
     "one against the rest": (
         Stack([("a", linear_model.SGDClassifier(loss="log_loss", random_state=0))], cv=2), NAMED,
         "SGDClassifier: expected estimators whose probabilities.*take linear models"),
+    "labels of a machine": (Vote([("a", svm.SVC(probability=True, kernel="poly"))]), TWO,
+                            "^SVC: .*found labels by scores; take probability=False"),
+    "labels of machines of three": (Vote([("a", chain(svm.NuSVC(probability=True, nu=0.3)))]),
+                                    NAMED, "^NuSVC: .*take probability=False"),
+    "boosted machines": (
+        ensemble.AdaBoostClassifier(svm.SVC(probability=True, kernel="poly"), n_estimators=2), TWO,
+        "^SVC: .*take probability=False"),
+    "a last machine": (Stack([("a", Logistic())], final_estimator=svm.SVC(probability=True), cv=2),
+                       TWO, "^SVC: .*take probability=False"),
+    "a vote with a threshold": (Vote([("a", Fixed(Bayes(), threshold=0.49))]), TWO,
+                                "found a threshold; take the estimator within it"),
+    "a vote of a stack with a threshold": (
+        Vote([("a", Stack([("a", Logistic())], cv=2,
+                          final_estimator=Fixed(Bayes(), threshold=0.49)))]), TWO,
+        "^FixedThresholdClassifier: .*put the threshold around the whole"),
+    "a last threshold": (
+        Stack([("a", Logistic())], final_estimator=Fixed(Bayes(), threshold=0.49), cv=2), TWO,
+        "^FixedThresholdClassifier: .*put the threshold around the whole"),
+    "a last tuned threshold": (
+        Stack([("a", Logistic())], cv=2, final_estimator=chain(
+            model_selection.TunedThresholdClassifierCV(Bayes(), cv=2))), TWO,
+        "^TunedThresholdClassifierCV: .*put the threshold around the whole"),
+    "one cluster": (cluster.BisectingKMeans(1), None,
+                    "the same result for all; fit it with two clusters"),
+    "medians in a stack": (
+        ensemble.StackingRegressor([("a", ensemble.AdaBoostRegressor(Ridge()))], cv=2), Y,
+        "^AdaBoostRegressor: .*encrypted, found WeightedMedian of a client; take linear models"),
+    "a bag under medians": (
+        ensemble.AdaBoostRegressor(ensemble.BaggingRegressor(Ridge(), 2), n_estimators=2), Y,
+        "^BaggingRegressor: .*found Average of a client; take linear models"),
+    "boosted votes in a stack": (
+        Stack([("a", ensemble.AdaBoostClassifier(Logistic(), n_estimators=2))], cv=2), TWO,
+        "^AdaBoostClassifier: expected estimators whose probabilities.*take linear models"),
     "several targets": (Stack([("a", SHORT)], final_estimator=SHORT, cv=2), SEVERAL,
                         "expected one target, found several"),
     "a process of points": (gaussian_process.GaussianProcessRegressor(
@@ -243,6 +322,9 @@ STEPS: dict[str, tuple[Any, Any]] = {
     "filled zeros": (impute.SimpleImputer(missing_values=0.0), COUNTS),
     "marked": (impute.MissingIndicator(), HOLES),
     "all marked": (impute.MissingIndicator(features="all"), HOLES),
+    "weighted columns": (compose.ColumnTransformer(
+        [("a", preprocessing.StandardScaler(), [0]), ("b", "passthrough", [1])],
+        transformer_weights={"a": 3.0, "b": 0.5}), X),
     "rare terms": (TfidfTransformer(), COUNTS),
     "logarithms of terms": (TfidfTransformer(sublinear_tf=True, norm="l1"), COUNTS),
     "terms": (TfidfTransformer(use_idf=False, norm=None), COUNTS),
@@ -300,8 +382,13 @@ def test_steps_before_encryption_are_encrypted(name: str) -> None:
 def test_the_means_of_targets_stay_on_the_server() -> None:
     encoder = preprocessing.TargetEncoder(random_state=0)
     whole = fitted(pipeline.make_pipeline(encoder, Ridge()), Y, COUNTS)
-    told = str(fhe.compile(whole, COUNTS, **SMALL).description.to_json())
-    assert not any(f"{mean:.9}"[:9] in told for mean in whole[0].encodings_[0])
+    description = fhe.compile(whole, COUNTS, **SMALL).description
+    told, head = str(description.to_json()), description.head
+    assert head is not None
+    assert {step.kind for step in head.steps.steps}.isdisjoint({"linear", "mapped"})
+    means = np.concatenate(whole[0].encodings_)
+    for kept in (means, means - whole[0].target_mean_):
+        assert not any(f"{one:.9}"[:9] in told for one in kept)
 
 
 def test_what_steps_do_not_take_is_refused() -> None:

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.compiler.client_head import ClientHead
+from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.client_texts import TextColumn, merged
 from cloakwork.compiler.importing import from_model
 from cloakwork.errors import LoadError, ModelError
 from cloakwork.programs.notes import Member
 
 pytest.importorskip("skl2onnx")
-from sklearn import compose, ensemble, impute, linear_model, pipeline, preprocessing
+from sklearn import calibration, compose, ensemble, impute, linear_model, pipeline, preprocessing
 
 SMALL: dict[str, Any] = {"degree": 2**11, "insecure": True}
 DRAW = np.random.default_rng(5)
@@ -126,7 +127,9 @@ def test_unknown_texts_are_nothing_or_refused_without_being_told() -> None:
     ((1, np.nan), "column 1: expected the categories"),
     ((1, None), "column 1: expected the categories"),
     ((1, 7), "column 1: expected the categories"),
-    ((1, b"s"), "column 1: expected the categories"),
+    ((1, b"s"), "column 1: expected texts, numbers, NaN or None, found other objects"),
+    ((1, np.zeros(3)), "column 1: expected texts, numbers, NaN or None"),
+    ((2, 10**400), "column 2: expected numbers, found others"),
 ])  # fmt: skip
 def test_other_things_in_columns_are_refused(change: tuple[int, Any], words: str) -> None:
     estimator, x = fitted("columns")
@@ -136,6 +139,59 @@ def test_other_things_in_columns_are_refused(change: tuple[int, Any], words: str
     with client.keygen(), pytest.raises(ModelError, match=words) as refused:
         client.encrypt(row)
     assert "forty" not in str(refused.value)
+
+
+def encoding() -> Any:
+    parts = [("c", OneHot(handle_unknown="ignore"), [0, 1]), ("n", scaled(), [2, 3])]
+    return Columns(parts)
+
+
+FILLED = impute.SimpleImputer(strategy="most_frequent")
+UNSEEN: dict[str, tuple[Any, Any]] = {
+    "calibrated": (calibration.CalibratedClassifierCV(chain(encoding(), Logistic()), cv=2), TWO),
+    "a bag": (ensemble.BaggingRegressor(chain(encoding(), Ridge()), 2, random_state=0), Y),
+    "filled in columns": (
+        chain(Columns([("i", FILLED, [0, 1])]), OneHot(handle_unknown="ignore"), Ridge()), Y),
+    "filled twice": (chain(Columns([("c", chain(FILLED, FILLED, OneHot(handle_unknown="ignore")),
+                                     [0, 1])]), Ridge()), Y),
+    "moved": (chain(Columns([("p", "passthrough", [1, 0])]),
+                    Ordinal(handle_unknown="use_encoded_value", unknown_value=-1), Ridge()), Y),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_encoders_that_are_not_found_are_no_encoders_of_unknown_texts(name: str) -> None:
+    """Else every text would be unknown to them, for the client and in the proof."""
+    estimator, target = UNSEEN[name]
+    with pytest.raises(ModelError, match="texts of column 0 that go to a OneHotEncoder"):
+        from_model(estimator.fit(TABLE, target), TABLE)
+
+
+@pytest.mark.parametrize("beside", [
+    [("c", chain(impute.SimpleImputer(strategy="constant", fill_value="z"), OneHot()), [0])],
+    [("c", OneHot(handle_unknown="ignore"), [0])],
+    [],
+])  # fmt: skip
+def test_indicators_of_missing_texts_are_refused(beside: Any) -> None:
+    parts = [("m", impute.MissingIndicator(features="all"), [0]), ("n", "passthrough", [3])]
+    whole = chain(Columns([*parts, *beside]), Ridge()).fit(HOLES, Y)
+    words = "no indicator of missing values in column 0" if beside else "texts of column 0 that go"
+    with pytest.raises(ModelError, match=words):
+        from_model(whole, HOLES)
+
+
+def test_lists_keep_the_types_of_their_cells() -> None:
+    estimator, x = fitted("missing is a category")
+    graph, row = from_model(estimator, x), x[3]
+    assert np.isnan(row[0])
+    found = [
+        np.ravel(graph.predict(one)["variable"]) for one in (row, row.tolist(), [row.tolist()])
+    ]
+    np.testing.assert_allclose(found, np.tile(estimator.predict(x[3:4]), (3, 1)), atol=1e-5)
+    numbers, names = np.array([["7"], ["8"], ["8"]], object), np.array([1.0, 2.0, 3.0])
+    lenient = chain(OneHot(handle_unknown="ignore"), Ridge()).fit(numbers, names)
+    given = from_model(lenient, numbers).predict([[7]])["variable"]
+    np.testing.assert_allclose(np.ravel(given), lenient.predict(np.array([[7]], object)), atol=1e-5)
 
 
 def test_numbers_in_place_of_texts_are_refused() -> None:
@@ -221,7 +277,7 @@ def test_places_and_texts_are_inverse() -> None:
 
 
 @pytest.mark.parametrize(("fill", "words"), [
-    ({"strategy": "constant", "fill_value": "none", "add_indicator": True}, "MissingIndicator"),
+    ({"strategy": "constant", "fill_value": "none", "add_indicator": True}, "a column of numbers"),
     ({"strategy": "constant", "fill_value": "none", "missing_values": "Oslo"}, "give NaN for what"),
 ])  # fmt: skip
 def test_fillings_of_texts_without_a_formula_are_refused(fill: Any, words: str) -> None:
@@ -241,3 +297,19 @@ def test_columns_of_a_frame_keep_their_names() -> None:
     with client.keygen():
         found = client.decrypt(server.run(client.encrypt(frame.iloc[7])))
     assert abs(found - whole.predict(frame.iloc[7:8])).max() < 0.01
+
+
+@pytest.mark.parametrize(("kind", "parameters"), [
+    ("ballots", {"known": [[0, 10**12]], "weights": [1.0]}),
+    ("columns", {"columns": [-1]}),
+    ("columns", {"columns": [[0]]}),
+    ("columns", {"columns": [0.5]}),
+    ("columns", {"columns": [0] * 10**7}),
+    ("missing", {"columns": [-1]}),
+])  # fmt: skip
+def test_steps_of_a_description_take_no_memory_and_no_places_from_the_end(
+    kind: str, parameters: Any
+) -> None:
+    tail = ClientTail(("y",), (ClientStep("y", kind, ("x",), parameters),))
+    with pytest.raises(ModelError, match=f"client step 'y', {kind}: expected"):
+        tail.run({"x": np.zeros((8, 2))})

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.compiler.client_features import check_size
+
 Values = NDArray[Any]
 
 __all__ = ["ENSEMBLE_KINDS"]
@@ -23,7 +25,9 @@ def _ballots(*x: Values, known: Sequence[Sequence[int]], weights: Sequence[float
     """
     if len(x) != len(known) or len(x) != len(weights) or not x:
         raise ValueError(f"expected classes and a weight of {len(x)} scores, found {len(known)}")
-    found = np.zeros((len(x[0]), 1 + max(max(own) for own in known)))
+    top = max(max(own) for own in known)
+    check_size(len(x[0]) * (1 + top))
+    found = np.zeros((len(x[0]), 1 + top))
     rows = np.arange(len(found))
     for scores, own, weight in zip(x, known, weights, strict=True):
         places = np.asarray(own, dtype=np.int64)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Values = NDArray[Any]
 
-__all__ = ["FEATURE_KINDS"]
+__all__ = ["FEATURE_KINDS", "check_size"]
 
 
 # Elements that a step may make.
@@ -19,7 +19,7 @@ _MOST_ELEMENTS = 1 << 26
 
 def _one_hot(x: Values, categories: Sequence[float], unknown: bool = True) -> Values:
     """[..., categories]: 1 at the place of the category; nothing for others, if allowed."""
-    _check_size(x.size * len(categories))
+    check_size(x.size * len(categories))
     known = np.asarray(categories, dtype=np.float64)
     found = x[..., np.newaxis] == known
     _check_known(found.any(axis=-1), known, allowed=unknown)
@@ -32,7 +32,7 @@ def _mapped(
     """The value of each key, and the default of others; without one they are refused."""
     if len(keys) != len(values):
         raise ValueError(f"expected a value for each key, found {len(keys)} and {len(values)}")
-    _check_size(x.size * len(keys))
+    check_size(x.size * len(keys))
     known = np.asarray(keys, dtype=np.float64)
     same = x[..., np.newaxis] == known
     _check_known(same.any(axis=-1), known, allowed=default is not None)
@@ -40,7 +40,8 @@ def _mapped(
     return np.asarray(np.where(same.any(axis=-1), given, 0.0 if default is None else default))
 
 
-def _check_size(count: int) -> None:
+def check_size(count: int) -> None:
+    """ValueError for more elements than a step may make."""
     if count > _MOST_ELEMENTS:
         raise ValueError(f"expected at most {_MOST_ELEMENTS} elements, found {count}")
 
@@ -152,7 +153,7 @@ def _parts(x: Values, flat: Sequence[float], counts: Sequence[int]) -> list[Valu
     """The numbers of each feature."""
     if len(counts) != x.shape[1] or sum(counts) != len(flat) or min(counts, default=0) < 0:
         raise ValueError(f"expected numbers for {x.shape[1]} features, found {len(counts)}")
-    _check_size(len(x) * (len(flat) + len(counts)))
+    check_size(len(x) * (len(flat) + len(counts)))
     return np.split(np.asarray(flat, dtype=np.float64), np.cumsum(counts)[:-1])
 
 
@@ -243,9 +244,21 @@ def _splines(x: Values, knots: Sequence[Sequence[float]], degree: int) -> Values
 def _missing(x: Values, columns: Sequence[int], strict: bool = False) -> Values:
     """[batch, columns]: 1 for NaN in these columns; in others it is refused, if strict."""
     own = np.isnan(x)
-    if strict and np.delete(own, np.asarray(columns, dtype=np.int64), axis=1).any():
+    if strict and np.delete(own, _places(columns), axis=1).any():
         raise ValueError(f"expected nothing missing but in the columns {list(columns)}")
-    return np.asarray(own[:, np.asarray(columns, dtype=np.int64)], dtype=np.float64)
+    return np.asarray(_columns(own, columns), dtype=np.float64)
+
+
+def _columns(x: Values, columns: Sequence[int]) -> Values:
+    """[batch, columns]: some columns, in any order."""
+    check_size(len(x) * len(columns))
+    return np.asarray(x[:, _places(columns)])
+
+
+def _places(columns: Sequence[int]) -> NDArray[np.int64]:
+    if not all(type(one) is int and one >= 0 for one in columns):
+        raise ValueError("expected columns that are whole numbers of 0 or more")
+    return np.asarray(columns, dtype=np.int64)
 
 
 def _chi_squared(x: Values, steps: int, interval: float) -> Values:
@@ -301,7 +314,7 @@ FEATURE_KINDS: dict[str, Callable[..., Values]] = {
     "chi_squared": _chi_squared,
     "ceil": lambda x: np.asarray(np.ceil(x)),
     "choice": _choice,
-    "columns": lambda x, columns: x[:, np.asarray(columns, dtype=np.int64)],
+    "columns": _columns,
     "equal": _equal,
     "floor": lambda x: np.asarray(np.floor(x)),
     "imputed": _imputed,

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.compiler.client_tail import ClientTail
-from cloakwork.compiler.client_texts import TextColumn, coded, restored
+from cloakwork.compiler.client_tail import CLIENT_KINDS, ClientTail
+from cloakwork.compiler.client_texts import TextColumn, as_table, coded
 from cloakwork.errors import ModelError
 from cloakwork.programs.notes import Member
 
@@ -24,6 +24,19 @@ __all__ = ["ClientHead"]
 _MOST_ELEMENTS = 1 << 28
 # Steps that take NaN for what is missing; others make nothing of it but NaN, which is refused.
 _FOR_MISSING = {"choice", "columns", "imputed", "is_missing", "missing"}
+
+
+# Steps whose results are elements that they read, or sums of them.
+_HANDING = {"columns", "linear"}
+
+
+def _spread(mark: NDArray[np.bool_], shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    """Where a result of a shape may come from marked elements."""
+    if mark.shape == shape:
+        return mark
+    if mark.shape == shape[:-1]:
+        return np.broadcast_to(mark[..., np.newaxis], shape)
+    return np.full(shape, mark.any())
 
 
 def _with_missing(kind: str, inputs: Sequence[NDArray[Any]], found: NDArray[Any]) -> NDArray[Any]:
@@ -76,10 +89,41 @@ class ClientHead:
         """The same of numbers alone: texts are given as places of categories, as `checked` does."""
         return replace(self, texts={})
 
-    def restored(self, name: str, values: NDArray[np.float64]) -> NDArray[Any]:
-        """What `checked` took for these numbers, texts among them."""
-        own = self.texts.get(name, {})
-        return restored(values, own) if own else values
+    def readers(self, given: ArrayLike, column: int) -> set[str]:
+        """The kinds of steps that see a column, or what others make of it; "" if results hold it.
+
+        given   a row that they accept
+
+        Selections and maps are none: they hand on what they read.
+        """
+        name, made = next(iter(self.inputs)), list[NDArray[Any]]()
+        values: dict[str, NDArray[Any]] = dict(self.checked({name: given}))
+
+        def after(kind: str, inputs: Sequence[NDArray[Any]], own: NDArray[Any]) -> NDArray[Any]:
+            made.append(own)
+            return own
+
+        with np.errstate(all="ignore"):
+            self.steps.run(values, after)
+        marks = {name: np.arange(self.inputs[name][0]) == np.full((1, 1), column)}
+        found = set[str]()
+        for step, own in zip(self.steps.steps, made, strict=True):
+            values[step.output] = own
+            seen = [marks[one] for one in step.inputs]
+            if step.kind in _HANDING:
+                holed = [np.where(marks[one], np.nan, values[one]) for one in step.inputs]
+                mark = np.isnan(CLIENT_KINDS[step.kind](*holed, **step.parameters))
+            elif step.kind == "missing":
+                seen = [one[:, step.parameters["columns"]] for one in seen]
+                mark = seen[0]
+            else:
+                mark = np.zeros(own.shape, dtype=np.bool_)
+                for one in seen:
+                    mark |= _spread(one, own.shape)
+            if step.kind not in _HANDING and any(one.any() for one in seen):
+                found.add(step.kind)
+            marks[step.output] = mark
+        return found | {""} if any(marks[one].any() for one in self.steps.results) else found
 
     def run(self, given: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, NDArray[np.float64]]:
         """What is encrypted, [batch, ...] by name, of samples [batch, *shape] or one [*shape].
@@ -111,10 +155,10 @@ class ClientHead:
         shape = self.inputs[name]
         expected = f"input {name!r}: expected numbers of shape {list(shape)}, or a batch of them"
         try:
-            values = np.asarray(given)
+            texts = self.texts.get(name, {})
+            values = as_table(given) if texts else np.asarray(given)
         except ValueError as error:
             raise ModelError(f"{expected}, got values that make no array: {error}") from error
-        texts = self.texts.get(name, {})
         if values.dtype.kind not in ("fiubOU" if texts else "fiub"):
             raise ModelError(f"{expected}, got values of dtype {values.dtype}: encode text first")
         if values.shape == shape:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from cloakwork.errors import ModelError
 from cloakwork.programs.notes import Member
 
-__all__ = ["TextColumn", "coded"]
+__all__ = ["TextColumn", "as_table", "coded", "merged", "restored"]
 
-_MOST_ELEMENTS = 1 << 26
 _UNKNOWN = -1
+# What a cell may hold: others have an equality of their own.
+_TAKEN = (str, float, int, np.number, np.bool_, type(None))
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,16 @@ class TextColumn:
 
     def places(self, column: NDArray[Any], where: str) -> NDArray[np.float64]:
         """[batch] of a column of objects; -1 for others, or ModelError, without their texts."""
-        if column.size * len(self.categories) > _MOST_ELEMENTS:
-            raise ModelError(f"{where}: expected a smaller batch: {column.size} rows")
-        # Nothing is equal to what stands for a missing one.
-        known = np.array([object() if one is None else one for one in self.categories], object)
-        same = np.zeros((column.size, 0), dtype=np.bool_)
-        if known.size:
-            same = (column[:, np.newaxis] == known).astype(np.bool_)
-        found = np.where(same.any(axis=1), same.argmax(axis=1) if known.size else 0, _UNKNOWN)
-        is_none = (column == np.array([None], dtype=object)).astype(np.bool_)
-        found = np.where(np.not_equal(column, column).astype(np.bool_) & ~is_none, self.nan, found)
-        found = np.where(is_none, self.none, found)
+        known = {one: at for at, one in enumerate(self.categories) if one is not None}
+        if not all(isinstance(one, _TAKEN) for one in column):
+            raise ModelError(f"{where}: expected texts, numbers, NaN or None, found other objects")
+        found = np.array([
+            self.none if one is None
+            else known.get(one, _UNKNOWN) if isinstance(one, str)
+            else self.nan if one != one  # noqa: PLR0124 -- NaN
+            else _UNKNOWN
+            for one in column
+        ])  # fmt: skip
         if self.strict and (found < 0).any():
             place = int(np.flatnonzero(found < 0)[0])
             listed = ", ".join(repr(one) for one in self.categories[:8])
@@ -54,13 +54,18 @@ class TextColumn:
                              f"{place}")  # fmt: skip
         return found.astype(np.float64)
 
-    def texts(self, places: NDArray[np.float64]) -> NDArray[Any]:
+    def unknown_of(self, column: NDArray[Any]) -> str | None:
+        """The first text of a column of objects that is no category."""
+        known = set(self.categories)
+        return next((str(one) for one in column if isinstance(one, str) and one not in known), None)
+
+    def texts(self, places: NDArray[np.float64], other: str | None = None) -> NDArray[Any]:
         """[batch] of objects: the inverse of `places`, with a text that is no category for -1."""
         named: list[Any] = list(self.categories)
         for place, value in ((self.nan, np.nan), (self.none, None)):
             if place >= 0 and named[place] is None:
                 named[place] = value
-        other = "another"
+        other = "another" if other is None else other
         while other in named:
             other += "."
         return np.array([*named, other], dtype=object)[places.astype(np.int64)]
@@ -88,33 +93,41 @@ def coded(values: NDArray[Any], texts: Mapping[int, TextColumn], where: str) -> 
         if read:
             raise ModelError(f"{where}: expected texts in columns {read}, found numbers alone")
     own = values.astype(object)
-    try:
-        columns = [
-            texts[place].places(column, f"{where}, column {place}")
-            if place in texts
-            else _numbers(column, f"{where}, column {place}")
-            for place, column in enumerate(own.T)
-        ]
-    except TypeError as error:  # of values that are neither equal nor different
-        raise ModelError(f"{where}: expected texts, numbers, NaN or None: {error}") from error
+    columns = [
+        texts[place].places(column, f"{where}, column {place}")
+        if place in texts
+        else _numbers(column, f"{where}, column {place}")
+        for place, column in enumerate(own.T)
+    ]
     return np.stack(columns, axis=1)
 
 
 def _numbers(column: NDArray[Any], where: str) -> NDArray[np.float64]:
     try:
         return column.astype(np.float64)
-    except (TypeError, ValueError):
+    except (ArithmeticError, TypeError, ValueError):
         # The values are secret, and messages are logged.
         raise ModelError(
             f"{where}: expected numbers, found others; texts need an encoder of their column"
         ) from None
 
 
-def restored(values: NDArray[np.float64], texts: Mapping[int, TextColumn]) -> NDArray[Any]:
-    """[batch, features] of objects: the inverse of `coded`."""
+def as_table(given: Any) -> NDArray[Any]:
+    """An array of what is given; of lists one of objects, as NumPy makes texts of their numbers."""
+    is_typed = hasattr(given, "dtype") or hasattr(given, "columns")
+    return np.asarray(given, dtype=None if is_typed else object)
+
+
+def restored(
+    values: NDArray[np.float64], texts: Mapping[int, TextColumn], others: Mapping[int, str | None]
+) -> NDArray[Any]:
+    """[batch, features] of objects: the inverse of `coded`.
+
+    others   by column: a text for those that are no category
+    """
     found = values.astype(object)
     for place, own in texts.items():
-        found[:, place] = own.texts(values[:, place])
+        found[:, place] = own.texts(values[:, place], others.get(place))
     return found
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from cloakwork.compiler.client_head import ClientHead
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
-from cloakwork.compiler.client_texts import TextColumn
+from cloakwork.compiler.client_texts import TextColumn, as_table, restored
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing.converting import OPSETS, converted
 from cloakwork.compiler.importing.converting.boosting import (
@@ -121,7 +121,8 @@ def _without_fractions(graph: Graph) -> Graph:
 def _with_texts(graph: Graph, model: Any, width: int, sample: Any) -> Graph:
     """With the columns of texts, which have encoders, or which nothing reads."""
     found = texts_of(model, range(width))
-    given = np.asarray([] if sample is None else sample)
+    encoded = list(found)
+    given = as_table([] if sample is None else sample)
     if given.dtype.kind in "OUS" and given.ndim == 2:
         for place, column in enumerate(given.T):
             if place not in found and not _is_numeric(column):
@@ -130,7 +131,44 @@ def _with_texts(graph: Graph, model: Any, width: int, sample: Any) -> Graph:
         return graph
     (name,) = ("X",) if graph.client_head is None else graph.client_head.inputs
     head = graph.client_head or ClientHead({name: (width,)}, ClientTail((name,)))
-    return replace(graph, client_head=replace(head, texts={name: found}))
+    head = replace(head, texts={name: found})
+    row = _accepted_row(head, given)
+    for place in found if row is not None else ():
+        readers = head.readers(row, place)
+        if place not in encoded and readers:
+            raise ModelError(
+                f"{type(model).__name__}: expected texts of column {place} that go to a "
+                "OneHotEncoder, OrdinalEncoder or TargetEncoder first, found other readers of "
+                "them; encode them in a ColumnTransformer at the beginning of the pipeline, "
+                "outside of bags and calibrations"
+            )
+        if readers & {"choice", "is_missing", "missing"}:
+            raise ModelError(
+                f"{type(model).__name__}: expected no indicator of missing values in column "
+                f"{place}, which holds texts; add a column of numbers for it before fit"
+            )
+    return replace(graph, client_head=head)
+
+
+def _accepted_row(head: ClientHead, given: Any) -> Any:
+    """One of the first rows that the client's steps accept; None if there is none."""
+    for row in given[:8] if given.ndim == 2 else ():
+        try:
+            head.run(row)
+        except ModelError:
+            continue
+        return row
+    return None
+
+
+def _restored(head: ClientHead, name: str, values: Any, sample: Any) -> Any:
+    """What the client took for these numbers: with texts, unknown ones as in the sample."""
+    texts = head.texts.get(name)
+    if not texts:
+        return values
+    given = as_table(sample).astype(object)
+    others = {place: own.unknown_of(given[:, place]) for place, own in texts.items()}
+    return restored(values, texts, others)
 
 
 def _is_numeric(column: Any) -> bool:
@@ -155,7 +193,7 @@ def _results(model: Any, sample: Any, graph: Graph, rows: Rows) -> list[Mapping[
     """What each method gives, in the forms of skl2onnx: any may stand for any result."""
     values: Any = np.concatenate([own.reshape(len(own), -1) for own in rows.values()], axis=1)
     if graph.client_head is not None:
-        values = graph.client_head.restored(next(iter(rows)), values)
+        values = _restored(graph.client_head, next(iter(rows)), values, sample)
     if hasattr(sample, "columns"):
         values = type(sample)(values, columns=sample.columns)
         values = values.infer_objects() if hasattr(values, "infer_objects") else values

@@ -92,6 +92,7 @@ def _expanded(model: Any, name: str, kind: str) -> Any:
     for node in nodes_of(given.graph):
         before.update(node.output)
         if _is_own(node) and node.op_type == kind:
+            node.domain = ""  # The inliner's name of ai.onnx.
             shown = node.name or "-> " + ", ".join(node.output)
             check_node(node, f"{name}: {kind} {shown!r}", version)
             _complete(node, schema_of(kind, "", version))

@@ -15,6 +15,7 @@ from warnings import catch_warnings, simplefilter
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.compiler.client_texts import as_table
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine
 from cloakwork.errors import ModelError
@@ -103,7 +104,9 @@ def _picked(graph: Graph, sample: Any) -> Rows | None:
     first = graph.inputs[0].output if head is None else next(iter(head.inputs))
     given = sample if isinstance(sample, Mapping) else {first: sample}
     try:
-        arrays = {name: np.asarray(values) for name, values in given.items()}
+        has_texts = head is not None and bool(head.texts)
+        array = as_table if has_texts else np.asarray
+        arrays = {name: array(values) for name, values in given.items()}
         count = min(len(values) for values in arrays.values())
         places = np.linspace(0, count - 1, min(count, _MOST_ROWS)).astype(np.int64)
         found = graph.check_given({name: values[places] for name, values in arrays.items()})

@@ -42,9 +42,7 @@ _UNROUNDED = (
     "model as it was before quantisation"
 )
 HINTS = {
-    "ConvInteger": "apply it to one encrypted operand; the other, and zero points, are constants",
     "DynamicQuantizeLinear": _STATIC,
-    "MatMulInteger": "apply it to one encrypted operand; the other, and zero points, are constants",
     QUANTIZE: _UNROUNDED,
 }
 
@@ -165,6 +163,8 @@ def _numbers(call: Call, index: int, what: str) -> NDArray[np.float64]:
         raise call.wrong(f"constant {what}", "some that depend on the inputs", _STATIC)
     if found.array.size == 0:
         raise call.wrong(f"one of the {what} or more", "none")
+    if found.array.dtype.kind in "OUScb":
+        raise call.wrong(f"{what} that are real numbers", found.array.dtype)
     return found.array.astype(np.float64)
 
 
@@ -234,13 +234,15 @@ def quantized_constant(call: Call) -> Known | None:
     scale, zero = own.along(x.shape)
     if call.kind == QUANTIZE:
         return Known(_rounded(call, x, own, (scale, zero)))
-    if x.dtype.name.startswith(("bool", "float16", "float32", "float64")):
+    if x.dtype.kind in "OUScbf":
         raise call.wrong("whole numbers", x.dtype.name, "quantise them first")
     # In float64, as the proof has it: next to ties, roundings of float32 would choose sides.
     return Known((x.astype(np.float64) - zero) * scale)
 
 
 def _rounded(call: Call, x: NDArray[Any], own: Scales, at: tuple[Any, Any]) -> NDArray[Any]:
+    if x.dtype.kind in "OUScb":
+        raise call.wrong("real numbers to quantise", x.dtype.name)
     exact = x.astype(np.float64)
     if not np.isfinite(exact).all():
         raise call.wrong("finite numbers to quantise", "NaN or infinity")
@@ -265,7 +267,7 @@ def along(numbers: NDArray[Any], shape: Sequence[int], axis: int, block: int = 0
     if own.size == 1:
         return own.reshape([1] * len(shape))
     if block:
-        return np.repeat(own, block, axis)[tuple(slice(length) for length in shape)]
+        return np.take(own, np.arange(shape[axis]) // block, axis)
     place = axis % max(len(shape), 1)
     return own.reshape([-1 if other == place else 1 for other, _ in enumerate(shape)])
 

@@ -23,7 +23,12 @@ def unchanged(call: Call) -> Sequence[Value]:
         if kind.kind != "f":
             raise call.wrong("a cast to floats", kind, "cast at the end")
     if call.kind == "CastLike" and isinstance(call.value(0), Known):
-        return [Known(call.weights(0, masks=True))]
+        numbers = call.weights(0, masks=True)
+        # The type of the other is not known here: these are the same in all of them.
+        if not (np.isin(numbers, (0, 1))).all():
+            hint = "cast the constant itself"
+            raise call.wrong("constants of 0 and 1 to cast like a value", "others", hint)
+        return [Known(numbers)]
     if call.kind == "Dropout" and call.has(2) and call.constant(2).any():
         raise call.wrong("a model for inference", "training_mode", "export with model.eval()")
     return [call.encrypted(0)]

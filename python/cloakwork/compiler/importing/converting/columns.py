@@ -32,7 +32,7 @@ def by_columns(own: Any, n: Nodes) -> Outputs:
         used.update(places.tolist())
         x = n.gathered(places)
         taken = len(n.nodes)
-        values.append(_features(own, part, x, places.size, n))
+        values.append(_weighted(own, name, _features(own, part, x, places.size, n), n))
         if not any(node.op_type in HEAD_KINDS for node in n.nodes[taken:]):
             plain.append((x, places))
     # What is not read may be missing or a text, and what the client changes is not encrypted twice.
@@ -43,15 +43,17 @@ def by_columns(own: Any, n: Nodes) -> Outputs:
 
 def united(own: Any, n: Nodes) -> Outputs:
     """Transformers of all columns, side by side, perhaps weighted."""
-    weights, values = own.transformer_weights or {}, []
+    values = []
     for name, part in own.transformer_list:
         if isinstance(part, str) and part == "drop":
             continue
-        value = _features(own, part, n.x, n.width, n)
-        if name in weights:
-            value = n.op("Mul", value, n.constant([float(weights[name])]))
-        values.append(value)
+        values.append(_weighted(own, name, _features(own, part, n.x, n.width, n), n))
     return _beside(own, n, values)
+
+
+def _weighted(own: Any, name: str, value: str, n: Nodes) -> str:
+    weights = own.transformer_weights or {}
+    return n.op("Mul", value, n.constant([float(weights[name])])) if name in weights else value
 
 
 def _beside(own: Any, n: Nodes, values: list[str]) -> Outputs:
@@ -83,8 +85,8 @@ def filled(own: Any, n: Nodes) -> Outputs:
     statistics = np.asarray(own.statistics_)
     if any(isinstance(one, str) for one in statistics):
         if own.add_indicator:
-            raise ModelError("SimpleImputer: expected texts without add_indicator, found it; put a "
-                             "MissingIndicator beside it")  # fmt: skip
+            raise ModelError("SimpleImputer: expected texts without add_indicator, found it; add "
+                             "a column of numbers that marks them before fit")  # fmt: skip
         return {"features": n.op("Identity", n.x)}
     marked = own.missing_values
     if isinstance(marked, str) or marked is None:

@@ -113,9 +113,9 @@ class Nodes:
         far = self.affine(squares, np.full(vectors.T.shape, -gamma))
         return self.op("Exp", self.op("Add", near, far))
 
-    def label(self, scores: str, classes: Any, kind: str = "ArgMax") -> str:
-        """The class of the largest score, or with ArgMin of the least."""
-        index = self.op(kind, scores, axis=1, keepdims=0)
+    def label(self, scores: str, classes: Any, kind: str = "ArgMax", **options: Any) -> str:
+        """The class of the largest score, or with ArgMin of the least; options of the node."""
+        index = self.op(kind, scores, axis=1, keepdims=0, **options)
         names = np.asarray(classes)
         if names.dtype.kind == "f":
             if not (names == np.round(names)).all():

@@ -11,12 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.compiler.importing.converting.columns import HEAD_KINDS
 from cloakwork.compiler.importing.converting.nodes import Nodes, Rows
+from cloakwork.compiler.importing.tails import _OWN_KINDS, CLIENT_OPS
+from cloakwork.compiler.importing.values import HANDLERS
 from cloakwork.errors import ModelError
 
 Floats = NDArray[np.float64]
 
-__all__ = ["binary_map", "both", "predictions", "probabilities", "resolved", "scores"]
+__all__ = [
+    "binary_map", "both", "check_labels", "final_predictions", "final_probabilities", "is_logistic",
+    "predictions", "probabilities", "resolved", "scores",
+]  # fmt: skip
 
 # Linear classifiers, by how their scores become probabilities.
 _LINEAR = {
@@ -28,10 +34,14 @@ _TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 _FORESTS = ("ExtraTreesClassifier", "RandomForestClassifier")
 # Those whose own conversion ends with the softmax of what `decision_function` gives.
 _WITH_SOFTMAX = ("HistGradientBoostingClassifier", "QuadraticDiscriminantAnalysis")
-# Nodes whose results are the client's.
-_CLIENTS = {
-    "Average", "LinearClassifier", "Normalizer", "OneVsRest", "SVMClassifier",
-    "TreeEnsembleClassifier",
+# Nodes of ONNX of whose scores the client makes probabilities.
+_CLASSIFIERS = ("LinearClassifier", "SVMClassifier", "TreeEnsembleClassifier")
+# Those that give labels by a rule of their own, and estimators whose labels are those of others.
+_MACHINES = ("NuSVC", "SVC")
+_THRESHOLDS = ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
+_DELEGATES = {
+    "OneVsRestClassifier": "estimators_", "RFE": "estimator_", "RFECV": "estimator_",
+    "SelfTrainingClassifier": "estimator_", "StackingClassifier": "final_estimator_",
 }  # fmt: skip
 _ACTIVATIONS = {"identity": "", "logistic": "Sigmoid", "relu": "Relu", "tanh": "Tanh"}
 _REMEDY = (
@@ -42,9 +52,7 @@ _REMEDY = (
 
 def resolved(n: Nodes, own: Any, x: str, width: int) -> tuple[Any, str, int]:
     """The last estimator of a pipeline, a search or a frozen one, and its features of a value."""
-    for attribute in ("best_estimator_", "estimator"):
-        if type(own).__name__ == "FrozenEstimator" or attribute == "best_estimator_":
-            own = getattr(own, attribute, own)
+    own = _found(own)
     if not hasattr(own, "steps"):
         return own, x, width
     before = [step for _, step in own.steps[:-1] if step is not None and step != "passthrough"]
@@ -53,6 +61,38 @@ def resolved(n: Nodes, own: Any, x: str, width: int) -> tuple[Any, str, int]:
         (x,) = _one(n.part_of(own[:-1], x, width), own)
         width = int(last.n_features_in_)
     return resolved(n, last, x, width)
+
+
+def _found(own: Any) -> Any:
+    """The estimator that a search found, or that is frozen; any other as it is."""
+    for attribute in ("best_estimator_", "estimator"):
+        if type(own).__name__ == "FrozenEstimator" or attribute == "best_estimator_":
+            own = getattr(own, attribute, own)
+    return own
+
+
+def check_labels(own: Any) -> None:
+    """ModelError where `predict` does not give the class of the largest probability."""
+    own = _found(own)
+    if hasattr(own, "steps"):
+        return check_labels(own.steps[-1][1])
+    if _is_ours(own, _DELEGATES):
+        for part in np.atleast_1d(getattr(own, _DELEGATES[type(own).__name__])):
+            check_labels(part)
+    found = ""
+    if _is_ours(own, _THRESHOLDS):
+        found = "a threshold; take the estimator within it, or put the threshold around the whole"
+    elif _is_ours(own, _MACHINES) and hasattr(own, "predict_proba"):
+        found = (
+            "labels by scores; take probability=False with two classes and kernel='linear' or "
+            "'rbf', or a linear model"
+        )
+    if found:
+        raise ModelError(
+            f"{type(own).__name__}: expected an estimator within another whose label is the class "
+            f"of the largest probability, found {found}"
+        )
+    return None
 
 
 def _one(results: list[str], own: Any) -> list[str]:
@@ -79,7 +119,7 @@ def scores(n: Nodes, own: Any, x: str, width: int) -> tuple[str, int] | None:
             return None
         bias = np.broadcast_to(np.ravel(own.intercept_), (len(coefficients),))
         return n.affine(x, coefficients.T, bias), len(coefficients)
-    if _is_ours(own, ("NuSVC", "SVC")) and len(own.classes_) == 2:
+    if _is_ours(own, _MACHINES) and len(own.classes_) == 2:
         kernels = _kernels(n, own, x)
         dual = np.asarray(own.dual_coef_.todense() if own._sparse else own.dual_coef_)
         return None if kernels is None else (n.affine(kernels, dual.T, own.intercept_), 1)
@@ -110,7 +150,17 @@ def both(n: Nodes, share: str) -> str:
 
 
 def probabilities(n: Nodes, own: Any, x: str, width: int) -> str:
-    """What `predict_proba` gives, [batch, classes]; ModelError where that is not known here."""
+    """What `predict_proba` gives, [batch, classes], encrypted; ModelError where that is unknown."""
+    own, x, width = resolved(n, own, x, width)
+    first = len(n.nodes)
+    found = final_probabilities(n, own, x, width)
+    if _kind_of_client(n, first, x, found):
+        raise _unknown(own, "estimators whose probabilities can be computed encrypted")
+    return found
+
+
+def final_probabilities(n: Nodes, own: Any, x: str, width: int) -> str:
+    """As `probabilities`, which no node of the server reads: the client may compute them."""
     own, x, width = resolved(n, own, x, width)
     if not hasattr(own, "predict_proba") or isinstance(own.classes_, list):
         raise _unknown(own, "estimators with probabilities of one target")
@@ -120,30 +170,56 @@ def probabilities(n: Nodes, own: Any, x: str, width: int) -> str:
             if found is None:
                 raise _unknown(own, "estimators whose probabilities can be computed encrypted")
             return found
-    first = len(n.nodes)
     results = n.part_of(own, x, width)
-    made = {node.op_type for node in n.nodes[first:]}
-    if len(results) != 2 or made & _CLIENTS:
+    if len(results) != 2:
         raise _unknown(own, "estimators whose probabilities can be computed encrypted")
     return results[1]
 
 
-def _unknown(own: Any, expected: str) -> ModelError:
-    return ModelError(f"{type(own).__name__}: expected {expected}, found another; {_REMEDY}")
+def _kind_of_client(n: Nodes, first: int, x: str, value: str) -> str:
+    """The kind of a node after `first` on which a value depends and that only a client computes.
+
+    Nothing if there is none.  Steps before encryption are the client's, and count as none.
+    """
+    constants = {"", *(tensor.name for tensor in n.tensors)}
+    early = {n.x} & {x}
+    for node in n.nodes[first:]:
+        if node.op_type in HEAD_KINDS and early.union(constants).issuperset(node.input):
+            early.update(node.output)
+    wanted = {value}
+    for node in reversed(n.nodes[first:]):
+        if wanted.isdisjoint(node.output) or not early.isdisjoint(node.output):
+            continue
+        kind = str(node.op_type)
+        alone = kind in CLIENT_OPS and ("", kind) not in HANDLERS
+        if alone or kind in _OWN_KINDS or kind in _CLASSIFIERS:
+            return kind
+        wanted.update(node.input)
+    return ""
+
+
+def _unknown(own: Any, expected: str, found: str = "another") -> ModelError:
+    return ModelError(f"{type(own).__name__}: expected {expected}, found {found}; {_REMEDY}")
+
+
+def is_logistic(own: Any) -> bool:
+    """Whether probabilities are the softmax of linear scores, of two classes the sigmoid."""
+    if not _is_ours(own, _LINEAR):
+        return False
+    name = type(own).__name__
+    logistic = _LINEAR[name] or getattr(own, "loss", "") == "log_loss"
+    # One against the rest would need a quotient.
+    joint = name != "SGDClassifier" and getattr(own, "solver", "") != "liblinear"
+    joint = joint and getattr(own, "multi_class", "auto") != "ovr"
+    return logistic and (joint or len(own.classes_) == 2)
 
 
 def _linear(n: Nodes, own: Any, x: str, width: int) -> str | None:
-    logistic = _LINEAR[type(own).__name__] or getattr(own, "loss", "") == "log_loss"
     found = scores(n, own, x, width)
-    if not logistic or found is None:
+    if not is_logistic(own) or found is None:
         return None
     values, count = found
-    if count == 1:
-        return both(n, n.op("Sigmoid", values))
-    # One against the rest would need a quotient.
-    joint = type(own).__name__ != "SGDClassifier" and getattr(own, "solver", "") != "liblinear"
-    ovr = getattr(own, "multi_class", "auto") == "ovr"
-    return n.op("Softmax", values, axis=1) if joint and not ovr else None
+    return both(n, n.op("Sigmoid", values)) if count == 1 else n.op("Softmax", values, axis=1)
 
 
 def _forest(n: Nodes, own: Any, x: str, width: int) -> str | None:
@@ -189,7 +265,18 @@ _PROBABILITIES: list[tuple[Iterable[str], Callable[[Nodes, Any, str, int], str |
 
 
 def predictions(n: Nodes, own: Any, x: str, width: int) -> str:
-    """What `predict` of a regressor gives, [batch, targets]."""
+    """What `predict` of a regressor gives, [batch, targets], encrypted."""
+    first = len(n.nodes)
+    found = final_predictions(n, own, x, width)
+    if kind := _kind_of_client(n, first, x, found):
+        raise _unknown(
+            own, "regressors whose predictions can be computed encrypted", f"{kind} of a client"
+        )
+    return found
+
+
+def final_predictions(n: Nodes, own: Any, x: str, width: int) -> str:
+    """As `predictions`, which no node of the server reads: the client may compute them."""
     if hasattr(own, "classes_"):
         raise _unknown(own, "regressors, or classifiers with probabilities or scores")
     (found,) = _one(n.part_of(own, x, width), own)

@@ -11,8 +11,13 @@ from numpy.typing import NDArray
 from cloakwork.compiler.importing.converting.nodes import Nodes, Rows
 from cloakwork.compiler.importing.converting.responses import (
     binary_map,
+    check_labels,
+    final_predictions,
+    final_probabilities,
+    is_logistic,
     predictions,
     probabilities,
+    resolved,
     scores,
 )
 from cloakwork.compiler.importing.reading import ML_DOMAIN
@@ -70,11 +75,12 @@ def _response(own: Any, part: Any, method: str, n: Nodes) -> tuple[str, int]:
 def _finished(last: Any, classes: Any, n: Nodes, x: str, width: int) -> Outputs:
     """The results of the last estimator of a stack, which has classes by their numbers."""
     if classes is None:
-        return {"variable": predictions(n, last, x, width)}
-    logistic = type(last).__name__ in ("LogisticRegression", "LogisticRegressionCV")
-    known = scores(n, last, x, width)
+        return {"variable": final_predictions(n, last, x, width)}
+    last, x, width = resolved(n, last, x, width)
+    known, logistic = scores(n, last, x, width), is_logistic(last)
     if known is None or (hasattr(last, "predict_proba") and not logistic):
-        shares = probabilities(n, last, x, width)
+        check_labels(last)
+        shares = final_probabilities(n, last, x, width)
         return {"label": n.label(shares, classes), "probabilities": shares}
     found, count = known
     if count == 1:
@@ -144,7 +150,7 @@ def _shares(part: Any, n: Nodes) -> str:
 
 
 def thresholded(own: Any, n: Nodes) -> Outputs:
-    """The second class from a threshold on."""
+    """The class of a threshold where its score is as large or larger."""
     part = getattr(own, "estimator_", None) or own.estimator
     method = own.response_method
     if method == "auto":
@@ -158,13 +164,14 @@ def thresholded(own: Any, n: Nodes) -> Outputs:
                 "take response_method='predict_proba', or a linear model",
             )  # fmt: skip
         values = n.affine(known[0], [[-1.0, 1.0]])
-        plus, named = [level, -level], {"scores": values}
+        named = {"scores": values}
     else:
         values = _shares(part, n)
-        plus, named = [level - 1.0, -level], {"probabilities": values}
-    plus = plus[::-1] if first else plus
-    moved = n.own("PerClass", values, times=[1.0, 1.0], plus=plus)
-    return {"label": n.label(moved, own.classes_), **named}
+        named = {"probabilities": values}
+    # The score of one class beside the threshold, of which the score wins where they are equal.
+    times, plus = ([1.0, 0.0], [0.0, level]) if first else ([0.0, 1.0], [level, 0.0])
+    both = n.own("PerClass", values, times=times, plus=plus)
+    return {"label": n.label(both, own.classes_, select_last_index=int(not first)), **named}
 
 
 def _threshold(own: Any, method: str) -> tuple[float, bool]:
@@ -199,9 +206,10 @@ def regressors_in_turn(own: Any, n: Nodes) -> Outputs:
     folded = _folded(own, n.width)
     if folded is not None:
         return {"variable": n.affine(n.x, *folded)}
+    predicted = predictions if len(own.estimators_) > 1 else final_predictions
     for part in own.estimators_:
         x = n.joined([n.x, *values])
-        values.append(predictions(n, part, x, n.width + len(values)))
+        values.append(predicted(n, part, x, n.width + len(values)))
     places = np.argsort(np.asarray(own.order_))
     return {"variable": n.columns(places, n.joined(values)) if len(values) > 1 else values[0]}
 
@@ -264,6 +272,8 @@ def _ballots(own: Any, parts: list[Any], known: list[Any], weights: Any, n: Node
     values = []
     for part in parts:
         found = scores(n, part, n.x, n.width)
+        if found is None:
+            check_labels(part)
         values.append(_shares(part, n) if found is None else found[0])
     width = max(len(one) for one in known)
     table = np.full((len(known), width), -1.0)
@@ -290,6 +300,9 @@ def halved(own: Any, n: Nodes) -> Outputs:
     """The cluster at the end of a way through halves: at each, that of the nearer centre."""
     moved = getattr(own, "_X_mean", 0.0)
     inner, left, right, maps = [own._bisecting_tree], list[int](), list[int](), list[Any]()
+    if inner[0].left is None:
+        raise _refused(own, "an estimator that reads its inputs", "one with the same result for "
+                       "all", "fit it with two clusters or more")  # fmt: skip
     for node in inner:
         for side, child in ((left, node.left), (right, node.right)):
             if child.left is None:
