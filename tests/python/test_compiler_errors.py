@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import inf
 from typing import Any
 
 import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.compiler.building import Builder
+from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine
 from cloakwork.compiler.sensitivity import Sensitivity
+from cloakwork.compiler.tolerances import errors_of_results
 from cloakwork.models import load_cancer, load_reviews, network_path
 from python.compiled_graphs import perceptron, random_graph, sample_of
+from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 # The mathematics is that of every degree.
 SMALL: dict[str, Any] = {"degree": 2**10, "insecure": True}
@@ -147,3 +152,51 @@ def test_predictions_on_the_whole_test_set_are_those_in_plain(name: str, goal: i
     assert np.abs(found - exact).max() <= output.error + model.report.approximation_error + 1e-5
     assert clear.mean() > 0.98
     assert abs(int(((found > 0) == labels).sum()) - goal) <= 0.005 * len(labels)
+
+
+def counts() -> tuple[Any, Any]:
+    """A regressor of counts, whose client takes exponentials of up to 60, and its sample."""
+    features = np.random.default_rng(4).uniform(-1, 1, size=(300, 5))
+    means = np.exp(features @ [1.5, -1.0, 0.5, 1.0, 0.0] + 1)
+    targets = np.random.default_rng(5).poisson(means)
+    return PoissonRegressor(alpha=1e-3).fit(features, targets), features
+
+
+def test_errors_of_what_the_client_computes_are_stated_apart() -> None:
+    estimator, features = counts()
+    model = fhe.compile(estimator, features, **SMALL)
+    ((name, stated),) = model.report.result_errors.items()
+    rows = np.random.default_rng(6).uniform(-1, 1, size=(60, 5))
+    client, server = model.split()
+    off = [
+        np.abs(client.decrypt(server.run(client.encrypt(row))) - estimator.predict(row[None])).max()
+        for row in rows
+    ]
+    assert model.report.error < max(off) <= stated
+    assert stated < model.report.accepted_result_errors[name]
+    assert f"by encryption, for inputs like the sample: {name} {stated:.2g}" in model.describe()
+    assert model.report_json["result_errors"] == {name: stated}
+
+
+def test_errors_of_results_without_a_bound_are_said_to_have_none() -> None:
+    builder = Builder(name="logarithm")
+    x = builder.input("x", (3,))
+    scores = builder.affine([(x, np.eye(3))])
+    graph = replace(
+        builder.graph([scores]),
+        client_tail=ClientTail(
+            ("y",),
+            (ClientStep("y", "function", (scores,), {"name": "log", "options": {}, "shape": [3]}),),
+        ),
+    )
+    found = errors_of_results(graph, {scores: np.array([[1.0, 2.0, 1e-4]])}, {scores: 1e-3})
+    assert found == {"y": inf}
+
+
+def test_labels_have_no_error_and_outputs_that_are_results_only_their_own() -> None:
+    table = load_cancer()
+    features = table.standardised
+    fitted = LogisticRegression().fit(features, table.labels)
+    assert "label" not in fhe.compile(fitted, features, **SMALL).report.result_errors
+    graph = perceptron((4, 6, 2))
+    assert not fhe.compile(graph, sample_of(graph, 40), **SMALL).report.result_errors

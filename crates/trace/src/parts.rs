@@ -7,9 +7,13 @@ use cloakwork_ops::{OpDef, named};
 /// A step: an op with its arguments after the tensor, and the view that it gives.
 pub(crate) type Step = (&'static OpDef, Vec<Arg>, View);
 
-/// The steps from `root`, dense and from its storage's start on, to a view with these shape,
-/// strides and offset. None where slices of whole steps cannot say it.
+/// The steps from `root`, from its storage's start on, to a view with these shape, strides and
+/// offset. None where slices of whole steps cannot say it, as where the root repeats elements.
 pub(crate) fn steps(root: &View, view: &View) -> Option<Vec<Step>> {
+    let mut axes = root.shape.dims().iter().zip(root.strides.iter());
+    if axes.any(|(&dim, &stride)| dim > 1 && stride <= 0) {
+        return None;
+    }
     let dims = view.shape.dims();
     let wide: Vec<usize> = (0..dims.len()).filter(|&axis| dims[axis] != 1).collect();
     let mut found = Vec::new();
@@ -200,5 +204,9 @@ mod tests {
         assert!(steps(&root, &view).is_none());
         let flat = View::contiguous(Shape::new(&[24]).unwrap());
         assert!(steps(&root, &flat).is_none());
+        let row = View::contiguous(Shape::new(&[1, 6]).unwrap());
+        let repeated = row.broadcast_to(&root.shape).unwrap();
+        let part = repeated.slice(&[range(1, 3), range(1, 4)]).unwrap();
+        assert!(steps(&repeated, &part).is_none());
     }
 }

@@ -44,7 +44,7 @@ from cloakwork.compiler.reach import Range
 from cloakwork.compiler.report import Alternative, CompileReport
 from cloakwork.compiler.search import Problem, Search, Tried
 from cloakwork.compiler.sensitivity import Sensitivity
-from cloakwork.compiler.tolerances import tolerances_of
+from cloakwork.compiler.tolerances import errors_of_results, tolerances_of
 from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.parameters import check_degree
@@ -379,6 +379,11 @@ class _Compiler:
         alternatives = [self._alternative(self.search.first(mode)) for mode in others]
         chosen = self._alternative(layouts)
         assert chosen is not None
+        inputs = self.sample
+        if self.guards is not None:
+            inputs = accepted_inputs(self.guards, self.box, self.sample)
+        accepted = self._accepted_error(found, inputs)
+        names = self.bare.outputs
         return CompileReport(
             name=self.graph.name,
             chosen=chosen,
@@ -401,8 +406,12 @@ class _Compiler:
             trial_seconds=trial.seconds,
             cost_factor=MEASURED.error,
             bootstrapping="" if layouts.deep is None else layouts.deep.describe(),
-            accepted_error=self._accepted_error(found),
+            accepted_error=accepted,
             accepted=self._accepted(),
+            result_errors=self._result_errors(self.sample, stated),
+            accepted_result_errors={}
+            if accepted is None
+            else self._result_errors(inputs, {x: accepted / self._unit(x) for x in names}),
             memory_budget=self.memory.given,
             predicted_bytes=self.memory.predicted,
             kept_bytes=self.memory.kept,
@@ -417,11 +426,18 @@ class _Compiler:
         found = self.graph.in_units_of_results(self.expected)
         return max(float(np.abs(found[name]).max()) for name in self.bare.outputs)
 
-    def _accepted_error(self, found: Tried) -> float | None:
+    def _result_errors(
+        self, inputs: Mapping[str, Floats], errors: Mapping[str, float]
+    ) -> dict[str, float]:
+        """How far what the client computes is off for some inputs; empty where it does nothing."""
+        if not self.graph.client_tail.steps:
+            return {}
+        return errors_of_results(self.bare, self.bare.run(inputs), errors)
+
+    def _accepted_error(self, found: Tried, inputs: Mapping[str, Floats]) -> float | None:
         """The largest error of inputs that the client accepts; None where that is not known."""
         if self.guards is None:
             return None
-        inputs = accepted_inputs(self.guards, self.box, self.sample)
         names = self.bare.outputs
         least = max(found.errors.stated[name] * self._unit(name) for name in names)
         elsewhere = Sensitivity.of(self.graph, inputs).above(self.sensitivity, names)

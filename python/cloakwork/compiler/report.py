@@ -100,6 +100,10 @@ class CompileReport:
                       and approximations, for any input that the client accepts and whose results it
                       does not refuse: an estimate from random ones.  None where inputs unlike the
                       sample may give wrong results
+    result_errors     by result that is a number and that the client computes by steps of its own:
+                      how far it is off where outputs have the `errors`, for inputs of the sample;
+                      empty where outputs are the results.  Labels are right or another
+    accepted_result_errors   the same where outputs have the `accepted_error`
     memory_budget     of compiling, in bytes; None without one
     predicted_bytes   the largest predicted peak of a trial: its keys, encoded weights and run
     kept_bytes        the largest measured one, of the tensors and arenas of this process, beyond
@@ -126,19 +130,23 @@ class CompileReport:
     bootstrapping: str = ""
     accepted: str = ""
     accepted_error: float | None = None
+    result_errors: Mapping[str, float] = field(default_factory=dict)
+    accepted_result_errors: Mapping[str, float] = field(default_factory=dict)
     memory_budget: int | None = None
     predicted_bytes: int = 0
     kept_bytes: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """All of it as JSON's types; an infinite bound is null."""
+        """All of it as JSON's types; what is infinite is null."""
         found = json.loads(json.dumps(asdict(self)))
-        bounded = self.error_bound < float("inf")
-        timed = self.trial_seconds < float("inf")
         return {
             **found,
-            "error_bound": self.error_bound if bounded else None,
-            "trial_seconds": self.trial_seconds if timed else None,
+            "error_bound": _finite(self.error_bound),
+            "trial_seconds": _finite(self.trial_seconds),
+            **{
+                name: {result: _finite(error) for result, error in found[name].items()}
+                for name in ("result_errors", "accepted_result_errors")
+            },
         }
 
     def describe(self) -> str:
@@ -159,6 +167,7 @@ class CompileReport:
             f"error of outputs by encryption: at most {self._errors()} for inputs like the sample "
             f"(from {self.trial_inputs} trial inputs); {bound}{changed}",
             self._accepted(),
+            *self._results(),
             self._measured(),
             self._memory(),
         ]
@@ -178,6 +187,18 @@ class CompileReport:
         least = min((min(each) for each in self.errors.values()), default=self.error)
         less = f" ({least:.2g} of the element of the smallest range)" if least < self.error else ""
         return f"{self.error:.2g}{less}"
+
+    def _results(self) -> list[str]:
+        """A line on results that the client computes, if these are numbers."""
+        if not self.result_errors:
+            return []
+        parts = []
+        for name, error in self.result_errors.items():
+            most = self.accepted_result_errors.get(name)
+            others = "" if most is None else f" ({most:.2g} for other accepted ones)"
+            parts.append(f"{name} {error:.2g}{others}")
+        what = "error of what the client computes, by encryption, for inputs like the sample"
+        return [f"{what}: {', '.join(parts)}"]
 
     def _measured(self) -> str:
         """How long a run took, and whether estimates fit this machine as it is."""
@@ -213,6 +234,10 @@ def _seconds(seconds: float) -> str:
     if seconds >= 10:
         return f"{seconds:.0f} s"
     return f"{seconds:.2g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"
+
+
+def _finite(value: float) -> float | None:
+    return value if value < float("inf") else None
 
 
 def _size(count: int) -> str:
