@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from math import log2
 from pathlib import Path
 from typing import Any
 
@@ -215,3 +216,24 @@ def test_a_scale_between_one_too_small_and_one_too_large_is_found(
     assert made.report.error <= error / 8
     assert {30, 40} <= set(scales)
     assert 30 < scales[-1] < 40
+
+
+def test_a_scale_between_two_is_tried_before_a_larger_degree(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """2^30 is not exact enough at the least degree, where large scales take long."""
+    graph, least = perceptron((8, 4, 2)), 2**11
+    sample, estimate = sample_of(graph, 24), vars(Layouts)["seconds"].fget
+
+    def slower(layouts: Layouts) -> float:
+        is_slow = layouts.sizes.degree == least and layouts.sizes.scale >= 40
+        return 1e3 if is_slow else float(estimate(layouts))
+
+    monkeypatch.setattr(Layouts, "seconds", property(slower))
+    first = fhe.compile(graph, sample, precision=1.0, insecure=True)
+    assert (first.context.parameters.degree, log2(first.context.parameters.scale)) == (least, 30)
+    wanted = first.report.error / 8
+    made = fhe.compile(graph, sample, precision=wanted, insecure=True)
+    assert made.report.error <= wanted
+    assert made.context.parameters.degree == least
+    assert 30 < log2(made.context.parameters.scale) < 40

@@ -158,6 +158,7 @@ class Search:
         wanted = self.problem.wanted
         last: _Errors | None = None
         pilot: _Errors | None = None
+        between: _Errors | None = None
         most = least = 0
         ordered = _by_time(list(map(_Candidate.of, found)))
         for number, candidate in enumerate(ordered, 1):
@@ -170,6 +171,11 @@ class Search:
             if bits < least:
                 continue
             self.reporter.examine(number, len(ordered) - number)
+            if pilot is not None and between is not pilot:
+                between = pilot
+                made = self._between(pilot, ordered[number - 1 :])
+                if made is not None:
+                    return made
             small = self._at_small_degree(layouts)
             if small is not None and small.excess(wanted) > _PILOT_BITS:
                 last, most = last or small, max(most, bits)
@@ -241,6 +247,16 @@ class Search:
         if most > sizes.scale:
             got += f", about {error * 2.0 ** (sizes.scale - most):.2g} with the largest, 2^{most}"
         return ParamError("precision", got, f"at most {least:.2g}: accept a larger error")
+
+    def _between(self, pilot: _Errors, others: list[_Candidate]) -> Tried | None:
+        """With a scale between a pilot's and a larger one of its plan, if the next takes longer."""
+        for other in others:
+            if other.layouts is others[0].layouts or not _is_alike(pilot.layouts, other.layouts):
+                continue
+            best = self._cheapest(other.layouts, pilot)
+            if best is not None and best.seconds <= others[0].seconds:
+                return self._cheaper(other.layouts, pilot)
+        return None
 
     def _cheaper(self, layouts: Layouts, pilot: _Errors) -> Tried | None:
         """With a scale below that of the layouts for which key switches are cheapest.
