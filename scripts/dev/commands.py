@@ -16,6 +16,7 @@ from scripts.dev import cuda_driver, cuda_shim, glibc, locks, rust_tests
 from scripts.dev import gpu_check as gpu
 from scripts.dev import gpu_stage as stage
 from scripts.dev import matrix as matrices
+from scripts.dev import notices as notices_of_crates
 from scripts.dev import release_check as releases
 from scripts.dev import sanitize as sanitizers
 from scripts.dev import sdist as sources
@@ -185,6 +186,13 @@ def lock(args: Args) -> int:
     return 0
 
 
+def notices(args: Args) -> int:
+    """Write THIRD-PARTY-NOTICES.txt, of the crates in the library, after these changed."""
+    _refuse(args, "notices")
+    notices_of_crates.write()
+    return 0
+
+
 def bench(args: Args) -> int:
     """Build, then run the benchmarks; --json FILE, --against BUILD, --compare A.json B.json."""
     if not {"--compare", "-h", "--help"}.isdisjoint(args):
@@ -288,8 +296,8 @@ class Command:
 
 
 _FUNCTIONS = (
-    demo, test, setup, shell, check, fix, gen, lock, bench, fuzz, sanitize, matrix, cuda, gpu_stage,
-    gpu_check, sdist, wheel, release_check,
+    demo, test, setup, shell, check, fix, gen, lock, notices, bench, fuzz, sanitize, matrix, cuda,
+    gpu_stage, gpu_check, sdist, wheel, release_check,
 )  # fmt: skip
 COMMANDS = tuple(Command(function.__name__.replace("_", "-"), function) for function in _FUNCTIONS)
 

@@ -6,13 +6,12 @@ of licences, sources and duplicates fit a page.
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-_TOKEN = re.compile(r"\(|\)|/|[\w.+-]+(?: WITH [\w.+-]+)?")
+from scripts.dev.notices import is_met
 
 
 @dataclass(frozen=True)
@@ -33,36 +32,6 @@ class Rules:
         )
 
 
-def is_allowed(expression: str, allowed: frozenset[str]) -> bool:
-    """Whether an SPDX expression can be met by allowed licences alone; `/` is an old `OR`."""
-    tokens = _TOKEN.findall(expression)
-
-    def either() -> bool:
-        met = both()
-        while tokens and tokens[0] in ("OR", "/"):
-            tokens.pop(0)
-            met = both() or met
-        return met
-
-    def both() -> bool:
-        met = one()
-        while tokens and tokens[0] == "AND":
-            tokens.pop(0)
-            met = one() and met
-        return met
-
-    def one() -> bool:
-        if not tokens:
-            return False
-        token = tokens.pop(0)
-        if token != "(":
-            return token in allowed
-        met = either()
-        return bool(tokens) and tokens.pop(0) == ")" and met
-
-    return either() and not tokens
-
-
 def findings(metadata: dict[str, Any], rules: Rules) -> list[str]:
     """Return the violations of the rules, one sentence each."""
     foreign = [package for package in metadata["packages"] if package["source"] is not None]
@@ -72,7 +41,7 @@ def findings(metadata: dict[str, Any], rules: Rules) -> list[str]:
 def _licences(packages: list[dict[str, Any]], rules: Rules) -> Iterator[str]:
     for package in packages:
         expression = package["license"]
-        if expression is None or not is_allowed(expression, rules.licenses):
+        if expression is None or not is_met(expression, rules.licenses):
             yield f"{_label(package)}: licence {expression} is not among those of deny.toml"
 
 

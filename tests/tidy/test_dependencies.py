@@ -7,12 +7,16 @@ import os
 import re
 import subprocess
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tidy import tree
-from tidy.dependencies import Rules, findings, is_allowed
+from tidy.dependencies import Rules, findings
 
+from scripts.dev import notices
+from scripts.dev.console import DevError
+from scripts.dev.notices import is_met
 from scripts.dev.toolchain import find_tool
 
 REGISTRY = "https://github.com/rust-lang/crates.io-index"
@@ -44,8 +48,8 @@ def metadata(*edges: tuple[str, str, str | None], **changed: object) -> dict[str
     return {"packages": packages, "workspace_members": ["own@1.0"], "resolve": {"nodes": nodes}}
 
 
-@pytest.mark.skipif(find_tool("cargo") is None, reason="cargo is not installed")
-def test_dependencies_keep_to_the_rules() -> None:
+def of_this_machine() -> dict[str, Any]:
+    """What `cargo metadata` says of the workspace, for this machine alone."""
     cargo, rustc = find_tool("cargo"), find_tool("rustc")
     assert cargo is not None
     assert rustc is not None
@@ -61,8 +65,64 @@ def test_dependencies_keep_to_the_rules() -> None:
     if "--offline" in answer.stderr and not os.environ.get("CI"):
         pytest.skip("crates that only tests need are not downloaded yet: `dev.py test` does it")
     assert answer.returncode == 0, answer.stderr
+    return dict(json.loads(answer.stdout))
+
+
+@pytest.mark.skipif(find_tool("cargo") is None, reason="cargo is not installed")
+def test_dependencies_keep_to_the_rules() -> None:
     deny = tomllib.loads(tree.text(tree.ROOT / "deny.toml"))
-    assert findings(json.loads(answer.stdout), Rules.of(deny)) == []
+    assert findings(of_this_machine(), Rules.of(deny)) == []
+
+
+@pytest.mark.skipif(find_tool("cargo") is None, reason="cargo is not installed")
+def test_notices_name_each_crate_of_the_library_and_the_package_its_licence() -> None:
+    crates = notices.linked(of_this_machine())
+    text = tree.text(notices.FILE)
+    named = set(re.findall(r"^(\S+ \d\S*), http", text, re.MULTILINE))
+    hint = "`python3 dev.py notices` writes them"
+    assert {notices.label(crate) for crate in crates} <= named, hint
+    locked = tomllib.loads(tree.text(tree.ROOT / "Cargo.lock"))["package"]
+    assert named <= {notices.label(package) for package in locked}, hint
+    project = tomllib.loads(tree.text(tree.ROOT / "pyproject.toml"))["project"]
+    assert notices.FILE.name in project["license-files"]
+    assert {notices.elected(crate) for crate in crates} <= {*project["license"].split(" AND ")}
+
+
+PERMISSION = "Permission is hereby granted,\nfree of charge.\n\nTHE SOFTWARE IS PROVIDED.\n"
+
+
+def unpacked(folder: Path, name: str, **files: str) -> dict[str, Any]:
+    """A crate with these files."""
+    own = folder / name
+    own.mkdir()
+    for file, text in files.items():
+        (own / file).write_text(text)
+    about = {"repository": f"https://{name}", "authors": ["A. Nonymous"]}
+    return package(name, "1.0", **about, manifest_path=str(own / "Cargo.toml"))
+
+
+def test_notices_have_whose_each_crate_is_and_each_text_once(tmp_path: Path) -> None:
+    other = PERMISSION.replace("free", "without a fee, free")
+    crates = [
+        unpacked(tmp_path, "a", LICENSE=f"The MIT License\n\nCopyright (c) A\n\n{PERMISSION}"),
+        unpacked(tmp_path, "b", LICENSE=PERMISSION.replace(",\n", ", "), NOTICE="Of B."),
+        unpacked(tmp_path, "c", LICENSE=f"Copyright (c) C\n{other}"),
+        unpacked(tmp_path, "d"),
+    ]
+    text = notices.text_of(crates)
+    assert text.count("Permission is hereby granted, free of charge.") == 1
+    parts = [" ".join(part.split()) for part in re.split(r"\n(?=\w 1\.0, )", text)[1:]]
+    assert parts[0] == "a 1.0, https://a Copyright (c) A"
+    assert parts[1] == "b 1.0, https://b By A. Nonymous; its licence names nobody Of B."
+    whole = "Permission is hereby granted, without a fee, free of charge. THE SOFTWARE IS PROVIDED."
+    assert parts[2] == f"c 1.0, https://c Copyright (c) C {whole}"
+    assert parts[3].startswith("d 1.0, https://d By A. Nonymous; without a licence file Permission")
+
+
+def test_a_crate_without_an_elected_licence_is_refused(tmp_path: Path) -> None:
+    crate = unpacked(tmp_path, "a") | {"license": "GPL-3.0-only"}
+    with pytest.raises(DevError, match=r"a 1\.0: expected MIT or .*got the licence GPL-3\.0-only"):
+        notices.text_of([crate])
 
 
 def test_the_rules_allow_the_public_registry_alone() -> None:
@@ -90,7 +150,7 @@ def test_the_rules_allow_the_public_registry_alone() -> None:
     ],
 )
 def test_an_expression_of_licences_is_met_or_not(expression: str, met: bool) -> None:
-    assert is_allowed(expression, RULES.licenses) is met
+    assert is_met(expression, RULES.licenses) is met
 
 
 def test_what_keeps_to_the_rules_has_no_finding() -> None:
