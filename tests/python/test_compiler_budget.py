@@ -237,3 +237,15 @@ def test_a_scale_between_two_is_tried_before_a_larger_degree(
     assert made.report.error <= wanted
     assert made.context.parameters.degree == least
     assert 30 < log2(made.context.parameters.scale) < 40
+
+
+def test_other_ways_are_told_with_the_scale_that_was_chosen() -> None:
+    """And not with that of the first candidate, which is not exact enough."""
+    graph = perceptron((8, 4, 2))
+    sample = sample_of(graph, 24)
+    loose = fhe.compile(graph, sample, optimize="memory", precision=1.0).report.chosen
+    made = fhe.compile(graph, sample, precision=1e-7)
+    (told,) = (one for one in made.report.others if one.mode == "memory")
+    assert told.degree == made.report.chosen.degree
+    assert told.ciphertext_bytes == made.report.chosen.ciphertext_bytes
+    assert (told.degree, told.key_bytes) > (loose.degree, loose.key_bytes)

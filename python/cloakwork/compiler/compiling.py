@@ -376,7 +376,8 @@ class _Compiler:
     def _report(self, found: Tried) -> CompileReport:
         layouts, trial, stated = found.errors
         others = (mode for mode in MODES if mode != self.options.mode)
-        alternatives = [self._alternative(self.search.first(mode)) for mode in others]
+        bits = layouts.sizes.scale
+        alternatives = [self._alternative(self.search.at_scale(mode, bits)) for mode in others]
         chosen = self._alternative(layouts)
         assert chosen is not None
         inputs = self.sample

@@ -15,7 +15,7 @@ FEW_ROWS = 40
 
 @dataclass(frozen=True)
 class Alternative:
-    """A way to lay out a model, with its estimated costs.
+    """A way to lay out a model, with its estimated costs; others with the scale that was chosen.
 
     mode              "latency", "memory" or "throughput"
     inputs            samples that one run takes, at most

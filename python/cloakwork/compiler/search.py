@@ -37,8 +37,8 @@ __all__ = ["Problem", "Search", "Tried"]
 
 Floats = NDArray[np.float64]
 # The bits by which a cheaper scale is to be more exact than needed, and the share of the time that
-# it must not exceed to be worth another trial.
-_SPARE_BITS, _WORTH = 2, 0.75
+# it must not exceed: before a candidate was tried, and to be worth another trial.
+_SPARE_BITS, _EARLY, _WORTH = 2, 0.95, 0.75
 # The bits by which the error of one trial may be above that of another with the same scale.
 _TRIAL_BITS = 4
 # The bits by which the scale of a trial is above that of one whose results were noise alone.
@@ -153,6 +153,21 @@ class Search:
         except ParamError:
             return None
 
+    def at_scale(self, mode: Mode, bits: int) -> Layouts | None:
+        """The plan of the least degree with this scale, without bootstrapping; None without one."""
+        limits, batch = self.options.limits, BatchPlan(self.problem.graph)
+        room = room_of(self.problem.known, self.problem.graph.outputs)
+        scales = range(bits, bits - 1, -1)
+        for degree in limits.degrees:
+            sizes = largest_scale(batch.depth, room, degree, limits.security, scales)
+            if sizes is None:
+                continue
+            plan = batch if mode == "throughput" else self._plan(mode, sizes)
+            found = largest_scale(plan.depth, room, degree, limits.security, scales)
+            if found is not None:
+                return Layouts(mode, plan, found)
+        return None
+
     def best(self, found: list[Layouts]) -> Tried:
         """Of these candidates, by ascending degree; ParamError where none is exact enough."""
         wanted = self.problem.wanted
@@ -186,7 +201,7 @@ class Search:
             if pilot is not None and _is_alike(pilot.layouts, layouts):
                 # A scale between its own and this one may suffice.
                 known = known or pilot
-            cheaper = None if known is None else self._cheaper(layouts, known)
+            cheaper = None if known is None else self._cheaper(layouts, known, _EARLY)
             if cheaper is not None:
                 return cheaper
             made = self._made(candidate, small)
@@ -197,7 +212,7 @@ class Search:
                 if small is not None:
                     return made
                 with self.memory.holding(candidate.peak.recorded):
-                    return self._cheaper(layouts, last) or made
+                    return self._cheaper(layouts, last, _WORTH) or made
             # Its program and tables are not held while the next one is tried.
             del made
             most = max(most, bits)
@@ -255,19 +270,20 @@ class Search:
                 continue
             best = self._cheapest(other.layouts, pilot)
             if best is not None and best.seconds <= others[0].seconds:
-                return self._cheaper(other.layouts, pilot)
+                return self._cheaper(other.layouts, pilot, _EARLY)
         return None
 
-    def _cheaper(self, layouts: Layouts, pilot: _Errors) -> Tried | None:
+    def _cheaper(self, layouts: Layouts, pilot: _Errors, worth: float) -> Tried | None:
         """With a scale below that of the layouts for which key switches are cheapest.
 
         pilot   errors, as tried or as predicted, of the same plan
+        worth   the share of the layouts' time that it may take
         None where no scale is much cheaper, or where trials find errors too large.
         """
         wanted = self.problem.wanted
         for _ in range(2):
             best = self._cheapest(layouts, pilot)
-            if best is None:
+            if best is None or best.seconds > worth * layouts.seconds:
                 return None
             small = self._at_small_degree(best)
             if small is not None and small.excess(wanted) > _PILOT_BITS:
@@ -291,9 +307,7 @@ class Search:
         scales = (range(bits, bits - 1, -1) for bits in range(max(least, LEAST_SCALE), sizes.scale))
         found = (largest_scale(plan.depth, room, sizes.degree, security, own) for own in scales)
         others = [Layouts(mode, plan, other) for other in found if other is not None]
-        best = min(others, key=lambda one: one.seconds, default=None)
-        worth = best is not None and best.seconds <= _WORTH * layouts.seconds
-        return best if worth else None
+        return min(others, key=lambda one: one.seconds, default=None)
 
     def _is_outdone(self, candidate: _Candidate, small: _Errors, others: list[_Candidate]) -> bool:
         """Whether a trial may well fail, and another candidate is as fast and sure to pass its."""
