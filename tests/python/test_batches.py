@@ -179,6 +179,61 @@ def test_operations_with_slots() -> None:
     _core.batch_end(abandon=True)
 
 
+def test_operations_take_keywords_lists_and_names_with_their_namespace() -> None:
+    a, b = arrays(4)
+    x, y = np.asarray(a), np.asarray(b)
+    square = np.arange(16.0).reshape(4, 4) + 20 * np.eye(4)
+    found = cw.execute_batch(
+        [
+            ("add", a, b),
+            ("sum", cw.Slot(0), {"axis": 0, "keepdims": True}),
+            ("concat", [cw.Slot(0), a], {"axis": -1}),
+            ("clip", a, {"max": cw.Slot(1)}),
+            ("linalg.solve", cw.asarray(square), cw.Slot(0)),
+            ["fft.rfft", b],
+            ("ops.abs", a),
+        ]
+    )
+    # All but slots 0 and 1 are results.
+    expected = [
+        np.concat([x + y, x], axis=-1),
+        np.clip(x, None, (x + y).sum(keepdims=True)),
+        np.linalg.solve(square, x + y),
+        np.fft.rfft(y),
+        np.abs(x),
+    ]
+    assert len(found) == len(expected)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(one), other, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("operations", "text"),
+    [
+        ([()], r"operations\[0\]: got \(\), expected a tuple of a function's name"),
+        ([5], r"operations\[0\]: got 5, expected a tuple"),
+        (["add"], r"operations\[0\]: got 'add', expected a tuple"),
+        (5, "operations: got int, expected a sequence of tuples"),
+        ("add", "operations: got str, expected a sequence of tuples"),
+        ([("linalg.nothing", 1.0)], "operation: got linalg.nothing, expected the name"),
+        ([("linalg.LinAlgError", 1.0)], "operation: got linalg.LinAlgError, expected the name"),
+        ([("fft.of_array", 1.0)], "operation: got fft.of_array, expected the name"),
+        ([("linalg._core", 1.0)], "operation: got linalg._core, expected the name"),
+        ([("fhe.ckks", 1.0)], "operation: got fhe.ckks, expected the name"),
+        ([("os.system", "true")], "operation: got os.system, expected the name"),
+        ([("linalg.", 1.0)], "operation: got linalg., expected the name"),
+        ([("save", "file")], "operation: got save, expected the name"),
+        ([("sum", cw.Slot(0), {"axis": 0})], "slot: got 0, expected none"),
+        ([("abs", cw.ones(1)), ("sum", [cw.Slot(1)])], "slot: got 1, expected an earlier"),
+    ],
+)
+def test_what_is_no_operation_is_refused_by_its_place(operations: Any, text: str) -> None:
+    with pytest.raises(ParamError, match=text):
+        cw.execute_batch(operations)
+    assert _core.batch_begin() is True
+    _core.batch_end(abandon=True)
+
+
 def test_a_fused_chain_needs_no_memory_for_what_passes() -> None:
     example = cw.zeros(100_000, dtype="f32")
     program = cw.trace(lambda a, b: a * b + a, example, example)
