@@ -9,7 +9,9 @@ from tidy import tree
 
 _PAGE = "docs/adding-a-field.md"
 # Files that the page names beside its lists: notes, the crate's entries and tests.
-_BESIDE = re.compile(r"CHANGELOG\.md|(fuzz/)?Cargo\.(toml|lock)|(.*/)?tests/.*")
+_BESIDE = re.compile(
+    r"CHANGELOG\.md|THIRD-PARTY-NOTICES\.txt|(fuzz/)?Cargo\.(toml|lock)|(.*/)?tests/.*"
+)
 # A field and a curve by all names that an edit for them would write.
 _EXAMPLES = {
     "a field": (4, r"\bkoalabear\b|\bKOALABEAR|\bKoalaBear\b|CW_KOALABEAR"),
