@@ -11,12 +11,22 @@ from typing import Literal
 
 from cloakwork import _core, ops
 from cloakwork._core import Tensor, float64
-from cloakwork.array_api.common import COMPLEX_OF, REAL_OF, axes_of, axis_of, cast
+from cloakwork.array_api.common import (
+    COMPLEX_OF,
+    REAL_OF,
+    axes_of,
+    axis_of,
+    cast,
+    real_number,
+    shape_of,
+    whole,
+)
 from cloakwork.array_api.creation import arange, zeros
 from cloakwork.array_api.datatypes import FLOATING, KINDS
 from cloakwork.array_api.elementwise.parts import conj
 from cloakwork.array_api.manipulation import concat, moveaxis, roll
 from cloakwork.errors import DTypeError, ParamError
+from cloakwork.tensors.arrays import of_array
 from cloakwork.tensors.conversion import DTypeLike, on_device, placed
 
 __all__ = [
@@ -41,6 +51,7 @@ Norm = Literal["backward", "ortho", "forward"]
 _OPPOSITE: dict[Norm, Norm] = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
+@of_array
 def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The transform along an axis, which is cut or padded with zeros to `n` elements: complex.
 
@@ -52,6 +63,7 @@ def fft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "bac
     return moveaxis(ops.fft(line, _code(norm)), -1, place)
 
 
+@of_array
 def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse of `fft`.
 
@@ -63,6 +75,7 @@ def ifft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
     return moveaxis(ops.ifft(line, _code(norm)), -1, place)
 
 
+@of_array
 def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The first `n // 2 + 1` elements of the transform of real numbers.
 
@@ -74,6 +87,7 @@ def rfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
     return moveaxis(ops.rfft(line, _code(norm)), -1, place)
 
 
+@of_array
 def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse of `rfft`: `n` real numbers, by default an even number.
 
@@ -81,13 +95,14 @@ def irfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "b
     >>> cw.fft.irfft(cw.asarray([4.0, 0.0, 0.0]))
     Tensor([1., 1., 1., 1.], dtype=f64)
     """
-    count = 2 * (x.shape[axis_of(axis, x.ndim)] - 1) if n is None else n
+    count = 2 * (x.shape[axis_of(axis, x.ndim)] - 1) if n is None else whole(n, "n")
     if count < 1:
         raise ParamError("n", count, "1 or more")
     line, place = _line(_complex(x), count // 2 + 1, axis)
     return moveaxis(ops.irfft(line, count, _code(norm)), -1, place)
 
 
+@of_array
 def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The transform of a Hermitian-symmetric signal: `n` real numbers.
 
@@ -100,6 +115,7 @@ def hfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "ba
     return irfft(conj(_complex(x)), n=n, axis=axis, norm=_OPPOSITE[_known(norm)])
 
 
+@of_array
 def ihfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:
     """The inverse of `hfft`: `n // 2 + 1` complex numbers.
 
@@ -110,6 +126,7 @@ def ihfft(x: Tensor, /, *, n: int | None = None, axis: int = -1, norm: Norm = "b
     return conj(rfft(x, n=n, axis=axis, norm=_OPPOSITE[_known(norm)]))
 
 
+@of_array
 def fftn(
     x: Tensor,
     /,
@@ -130,6 +147,7 @@ def fftn(
     return x
 
 
+@of_array
 def ifftn(
     x: Tensor,
     /,
@@ -150,6 +168,7 @@ def ifftn(
     return x
 
 
+@of_array
 def rfftn(
     x: Tensor,
     /,
@@ -171,6 +190,7 @@ def rfftn(
     return x
 
 
+@of_array
 def irfftn(
     x: Tensor,
     /,
@@ -201,6 +221,7 @@ def fftfreq(
     >>> cw.fft.fftfreq(4)
     Tensor([ 0.  ,  0.25, -0.5 , -0.25], dtype=f64)
     """
+    n, d = whole(n, "n"), real_number(d, "d")
     return _frequencies([arange((n + 1) // 2), arange(-(n // 2), 0)], n * d, dtype, device)
 
 
@@ -213,9 +234,11 @@ def rfftfreq(
     >>> cw.fft.rfftfreq(4)
     Tensor([0.  , 0.25, 0.5 ], dtype=f64)
     """
+    n, d = whole(n, "n"), real_number(d, "d")
     return _frequencies([arange(n // 2 + 1)], n * d, dtype, device)
 
 
+@of_array
 def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
     """The transform with frequency 0 in the middle of those axes, or of all.
 
@@ -227,6 +250,7 @@ def fftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor
     return roll(x, tuple(x.shape[axis] // 2 for axis in places), axis=places)
 
 
+@of_array
 def ifftshift(x: Tensor, /, *, axes: int | Sequence[int] | None = None) -> Tensor:
     """The inverse of `fftshift`.
 
@@ -254,7 +278,7 @@ def _line(x: Tensor, n: int | None, axis: int) -> tuple[Tensor, int]:
     place = axis_of(axis, x.ndim)
     line = moveaxis(x, place, -1)
     size = x.shape[place]
-    count = size if n is None else n
+    count = size if n is None else whole(n, "n")
     if count < 1:
         raise ParamError("n", count, "1 or more")
     if count > size:
@@ -280,7 +304,7 @@ def _sizes(
     """The axes, and their sizes in the transform."""
     if s is not None and axes is None:
         raise ParamError("axes", None, "axes, where s is given")
-    places = axes_of(None if axes is None else tuple(axes), x.ndim)
+    places = axes_of(None if axes is None else shape_of(axes, "axes"), x.ndim)
     if s is None:
         return [(place, None) for place in places]
     if len(s) != len(places):

@@ -161,7 +161,14 @@ def clip(
 def dot(self: Tensor, b: Operand, out: None = None) -> Tensor:
     """See `cloakwork.dot`; a number of Python's takes the dtype of the tensor."""
     _no_out(out)
-    return cloakwork.dot(self, b) if isinstance(b, Tensor) else self * b
+    is_number = isinstance(b, bool | int | float | complex)
+    if is_number:
+        return self * b
+    if not isinstance(b, Tensor):
+        from cloakwork.tensors.arrays import operand
+
+        b = operand(b, "b")
+    return cloakwork.dot(self, b)
 
 
 def transpose(self: Tensor, *axes: Any) -> Tensor:
@@ -173,7 +180,7 @@ def transpose(self: Tensor, *axes: Any) -> Tensor:
 def take(self: Tensor, indices: Tensor, axis: int | None = None) -> Tensor:
     """See `cloakwork.take`; of all elements in row-major order without an axis."""
     values, axis = (self.reshape(-1), 0) if axis is None else (self, axis)
-    return cloakwork.take(values, cloakwork.asarray(indices), axis=axis)
+    return cloakwork.take(values, indices, axis=axis)
 
 
 def repeat(self: Tensor, repeats: int | Tensor, axis: int | None = None) -> Tensor:

@@ -80,11 +80,11 @@ def test_numbers_are_tensors_without_axes() -> None:
 
 def test_what_is_no_array_is_refused_in_words() -> None:
     for function in (cw.sum, cw.max, cw.mean, cw.sort, cw.flip):
-        with pytest.raises(DTypeError, match=r"dtype: got .*U3.*, expected one of bool, int8"):
+        with pytest.raises(DTypeError, match=r"x: got str, expected a tensor, or numbers"):
             function("abc")
         with pytest.raises(ValueError, match="length"):
             function([[1], [1, 2]])
-    with pytest.raises(TypeError, match="unsupported operand"):
+    with pytest.raises(TypeError, match="x2 of add: got str"):
         _ = cw.ones(2) + "ab"
 
 

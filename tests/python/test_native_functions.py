@@ -49,7 +49,7 @@ def test_wrong_arguments_are_refused_in_words(name: str) -> None:
         words = f"{name} takes {count} positional arguments, got {given}"
         with pytest.raises(TypeError, match=words):
             function(*[x] * given)
-    with pytest.raises(TypeError, match="expected a Tensor or a number, got str"):
+    with pytest.raises(TypeError, match=f"of {name}: got str, expected a tensor, or numbers"):
         function(*["x"] * count)
     with pytest.raises(TypeError, match="takes no keyword arguments"):
         function(*[x] * count, out=x)

@@ -99,15 +99,22 @@ fn residue(py: Python<'_>, value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<I
 }
 
 /// Python's int of an integer of any kind.
+///
+/// # Errors
+/// DTypeError for all else.
 fn integer<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if value.is_exact_instance_of::<PyInt>() {
         return Ok(value.clone());
     }
-    value
-        .py()
-        .import("operator")?
-        .getattr("index")?
-        .call1((value,))
+    let py = value.py();
+    let index = py.import("operator")?.getattr("index")?;
+    index.call1((value,)).map_err(|error| {
+        if !error.is_instance_of::<PyTypeError>(py) {
+            return error;
+        }
+        let args = ("operand", errors::kind(value), "an integer");
+        errors::make(py, "DTypeError", args)
+    })
 }
 
 /// An operator of a field or of points that is no element-wise op of one dtype, a power or a
@@ -122,11 +129,8 @@ pub fn special(
     if std::ptr::eq(ready, &raw const numbers::POW)
         && let Some(a) = a.filter(|a| a.dtype().is_field())
     {
-        return match b.filter(|_| objects[1].is_instance_of::<Tensor>()) {
-            Some(exponent) => {
-                let exponent = numbers::convert(py, exponent, DType::I64)?;
-                raised(py, a, exponent).map(Some)
-            }
+        return match b.filter(|exponent| is_array(objects[1], exponent)) {
+            Some(exponent) => raised(py, a, exponents(py, exponent)?).map(Some),
             None => power(py, a, objects[1]).map(Some),
         };
     }
@@ -143,7 +147,7 @@ pub fn special(
         return Ok(None);
     };
     let by = match (by, points.dtype()) {
-        (Some(by), _) if number.is_instance_of::<Tensor>() => by.clone(),
+        (Some(by), _) if is_array(number, by) => by.clone(),
         (_, DType::Point(group)) => {
             let scalars = DType::Field(group.facts().curve.facts().scalar);
             residue(py, &integer(number)?, scalars)?
@@ -152,6 +156,28 @@ pub fn special(
     };
     let operands = [by, points.clone()].map(Value::Tensor).into();
     eval(py, &named::CURVE_MUL, operands).map(Some)
+}
+
+/// Whether an operand is an array: one integer of another library's is a number.
+fn is_array(object: &Bound<'_, PyAny>, operand: &Inner) -> bool {
+    object.is_instance_of::<Tensor>() || operand.view().rank() > 0
+}
+
+/// Exponents as words.
+///
+/// # Errors
+/// DTypeError for numbers that are no integers, ParamError for one beyond i64.
+fn exponents(py: Python<'_>, exponent: &Inner) -> PyResult<Inner> {
+    let dtype = exponent.dtype();
+    if !dtype.is_integer() && dtype != DType::Bool {
+        let args = ("exponent", dtype.long_name(), "integers");
+        return Err(errors::make(py, "DTypeError", args));
+    }
+    if dtype == DType::U64 && numbers::any(py, &numbers::GREATER, exponent, &word(i64::MAX)?)? {
+        let allowed = "less than 2^63: a single exponent may be any integer of Python's";
+        return Err(errors::param("exponent", "a larger number", allowed));
+    }
+    numbers::convert(py, exponent, DType::I64)
 }
 
 /// Exponents of `field_pow` are words: a larger one is taken in digits of so many bits.

@@ -35,6 +35,7 @@ mod native;
 mod numbers;
 mod on_device;
 mod op;
+mod operand;
 mod program;
 mod proving_key;
 mod python_device;

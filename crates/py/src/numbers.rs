@@ -1,101 +1,29 @@
 //! Element-wise calls from operators and functions: operands brought to one type, then the op.
 
+use crate::element::Only;
 use crate::eval::{Value, eval};
+use crate::field::word;
 use crate::guard::called;
 use crate::native::{self, Fast};
+use crate::operand::{Given, elements_beside, elements_of, given};
 use crate::scalar::Number;
-use crate::tensor::{Inner, Tensor, shares};
-use crate::{device, errors, field, on_device};
-use cloakwork_ir::DType;
+use crate::tensor::{Elements, Inner, Tensor, shares};
+use crate::{device, errors, field, on_device, scalar};
+use cloakwork_ir::{DType, ShapeItem};
 use cloakwork_ops::promotion::{Operand as Promoted, common};
 use cloakwork_ops::{Elementwise as Rule, OpDef, named};
 use cloakwork_run::eager::{self, Element, FEW_ELEMENTS, Ready, ReadyOperand};
-use cloakwork_trace::{computes_small_calls, is_active};
+use cloakwork_trace::{Paused, computes_small_calls, is_active};
 use pyo3::exceptions::PyTypeError;
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyList, PyTuple};
-
-/// An operand of a call.
-enum Given<'a, 'py> {
-    Tensor(&'a Inner),
-    Owned(Inner),
-    Number(Number<'a, 'py>),
-}
-
-impl Given<'_, '_> {
-    /// The operand where the other one is of a field, or a point: numbers become elements.
-    fn in_field(self, py: Python<'_>, dtype: DType) -> PyResult<Self> {
-        match self {
-            Self::Number(number) => field::element(py, &number, dtype).map(Self::Owned),
-            other => Ok(other),
-        }
-    }
-
-    /// Its part in the type in which the call computes.
-    fn promoted(&self) -> Promoted {
-        match self {
-            Self::Tensor(inner) => Promoted::Tensor(inner.dtype()),
-            Self::Owned(inner) => Promoted::Tensor(inner.dtype()),
-            Self::Number(number) => Promoted::Number(number.weak()),
-        }
-    }
-
-    fn inner(&self) -> Option<&Inner> {
-        match self {
-            Self::Tensor(inner) => Some(inner),
-            Self::Owned(inner) => Some(inner),
-            Self::Number(_) => None,
-        }
-    }
-}
-
-/// An argument of a call as an operand, if it can be one.
-fn given<'a, 'py>(value: &'a Bound<'py, PyAny>) -> PyResult<Option<Given<'a, 'py>>> {
-    if let Ok(tensor) = value.cast::<Tensor>() {
-        return Ok(Some(Given::Tensor(tensor.get().inner())));
-    }
-    if let Some(number) = Number::of(value) {
-        return Ok(Some(Given::Number(number)));
-    }
-    // NumPy's arrays and scalars: arrays as good as ours.
-    if value.hasattr("__array_interface__")? {
-        return tensor_of(value).map(Given::Owned).map(Some);
-    }
-    Ok(None)
-}
-
-/// A tensor, or another array as `cloakwork.asarray` converts it.
-pub fn tensor_of(value: &Bound<'_, PyAny>) -> PyResult<Inner> {
-    if let Ok(tensor) = value.cast::<Tensor>() {
-        return Ok(tensor.get().inner().clone());
-    }
-    let asarray = value.py().import("cloakwork")?.getattr("asarray")?;
-    let tensor = asarray.call1((value,))?.cast_into::<Tensor>()?;
-    Ok(tensor.get().inner().clone())
-}
-
-/// A new tensor, as `cloakwork.tensor` makes it.
-pub fn tensor_with(
-    data: &Bound<'_, PyAny>,
-    dtype: Option<&Bound<'_, PyAny>>,
-    device: Option<&str>,
-) -> PyResult<Inner> {
-    let make = data.py().import("cloakwork")?.getattr("tensor")?;
-    let tensor = make.call1((data, dtype, device))?.cast_into::<Tensor>()?;
-    Ok(tensor.get().inner().clone())
-}
 
 /// The result of an element-wise op of one operand.
 pub fn unary(py: Python<'_>, ready: &'static Ready, a: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let operand = given(a)?.ok_or_else(|| not_an_array(a))?;
-    let operand = match operand {
-        Given::Number(number) => Given::Owned(number.tensor(number.weak().dtype())?),
-        other => other,
-    };
-    match operand.inner() {
-        Some(inner) => of_one(py, ready, inner),
-        None => Err(not_an_array(a)),
+    match given(a, ready, "x", || None)? {
+        Given::Number(number) => of_one(py, ready, &number.tensor(number.weak().dtype())?),
+        Given::Tensor(inner) => of_one(py, ready, inner),
+        Given::Owned(inner) => of_one(py, ready, &inner),
     }
 }
 
@@ -127,26 +55,27 @@ pub fn of_two(py: Python<'_>, ready: &'static Ready, a: &Inner, b: &Inner) -> Py
     eval(py, def, [a, b].map(|x| Value::Tensor(x.clone())).into())
 }
 
-/// The result of an element-wise op of two operands; `None` if one of them cannot be one.
+/// The result of an element-wise op of two operands.
 #[inline]
 pub fn binary(
     py: Python<'_>,
     ready: &'static Ready,
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,
-) -> PyResult<Option<Tensor>> {
+) -> PyResult<Tensor> {
     // Two tensors of one type, which is the most frequent call: nothing to find out or to convert.
-    if let (Ok(x), Ok(y)) = (a.cast::<Tensor>(), b.cast::<Tensor>()) {
+    if let (Ok(x), Ok(y)) = (a.cast_exact::<Tensor>(), b.cast_exact::<Tensor>()) {
         let (x, y) = (x.get().inner(), y.get().inner());
         let dtype = x.dtype();
         let (_, rule) = ready.def().map_err(errors::eager)?;
         if let (Inner::Real(x), Inner::Real(y)) = (x, y)
             && dtype == y.dtype()
             && rule.takes.computes_in(dtype) == dtype
+            && !(is_power(ready) && dtype.is_signed_integer())
         {
             let operands = [ReadyOperand::Tensor(x), ReadyOperand::Tensor(y)];
             if is_now(&operands) {
-                return at_once(py, ready, dtype, &operands).map(Some);
+                return at_once(py, ready, dtype, &operands);
             }
         }
     }
@@ -160,19 +89,20 @@ fn converted(
     ready: &'static Ready,
     a: &Bound<'_, PyAny>,
     b: &Bound<'_, PyAny>,
-) -> PyResult<Option<Tensor>> {
+) -> PyResult<Tensor> {
     let objects = [a, b];
-    let (Some(a), Some(b)) = (given(a)?, given(b)?) else {
-        return Ok(None);
-    };
+    let (a, b) = (
+        given(a, ready, "x1", || elements_beside(ready, b, true))?,
+        given(b, ready, "x2", || elements_beside(ready, a, false))?,
+    );
     if let (Some(tensor), Given::Number(exponent)) = (a.inner(), &b)
         && is_squared(ready, tensor.dtype(), exponent)
     {
-        return of_one(py, &SQUARE, tensor).map(Some);
+        return of_one(py, &SQUARE, tensor);
     }
     let dtypes = [&a, &b].map(|operand| operand.inner().map(Inner::dtype));
     if let Some(result) = field::special(py, ready, [a.inner(), b.inner()], objects)? {
-        return Ok(Some(Tensor::from(result)));
+        return Ok(Tensor::from(result));
     }
     let other = dtypes.into_iter().flatten().find(|d| !d.is_number());
     let (a, b) = match other {
@@ -181,23 +111,128 @@ fn converted(
     };
     let (def, rule) = ready.def().map_err(errors::eager)?;
     let dtype = computed_in(def, rule, a.promoted(), b.promoted())?;
+    if is_power(ready) && dtype.is_signed_integer() {
+        not_negative(py, &b)?;
+    }
+    match of_one_type(py, ready, dtype, &a, &b) {
+        Ok(result) => Ok(result),
+        Err(error) => match compared(ready, dtype, &a, &b)? {
+            Some((ready, a, b)) => of_one_type(py, ready, dtype, &a, &b),
+            None => Err(error),
+        },
+    }
+}
+
+/// The result of an element-wise op of two operands in the type in which it computes.
+#[inline]
+fn of_one_type(
+    py: Python<'_>,
+    ready: &'static Ready,
+    dtype: DType,
+    a: &Given<'_, '_>,
+    b: &Given<'_, '_>,
+) -> PyResult<Tensor> {
     // A conversion would be a step of the batch.
     let is_of = |operand: &Given<'_, '_>| operand.inner().is_none_or(|x| x.dtype() == dtype);
-    if (!is_active() || (is_of(&a) && is_of(&b)))
-        && let (Some(x), Some(y)) = (Ready1::of(py, &a, dtype)?, Ready1::of(py, &b, dtype)?)
+    if (!is_active() || (is_of(a) && is_of(b)))
+        && let (Some(x), Some(y)) = (Ready1::of(py, a, dtype)?, Ready1::of(py, b, dtype)?)
     {
         let operands = [x.operand(), y.operand()];
         if is_now(&operands) {
-            return at_once(py, ready, dtype, &operands).map(Some);
+            return at_once(py, ready, dtype, &operands);
         }
     }
+    let (def, _) = ready.def().map_err(errors::eager)?;
     let values = [a, b].into_iter().map(|operand| match operand {
         Given::Number(number) => number.tensor(dtype).map(Value::Tensor),
         Given::Tensor(inner) => convert(py, inner, dtype).map(Value::Tensor),
-        Given::Owned(inner) => convert(py, &inner, dtype).map(Value::Tensor),
+        Given::Owned(inner) => convert(py, inner, dtype).map(Value::Tensor),
     });
     let values = values.collect::<PyResult<Vec<_>>>()?;
-    eval(py, def, values).map(|inner| Some(Tensor::from(inner)))
+    eval(py, def, values).map(Tensor::from)
+}
+
+/// A comparison with an integer that the type does not hold, as one with the greatest or the least
+/// that it holds: `x < 300` is `x <= 255` for uint8. `None` for all other calls.
+#[cold]
+fn compared<'a, 'py>(
+    ready: &'static Ready,
+    dtype: DType,
+    a: &'a Given<'a, 'py>,
+    b: &'a Given<'a, 'py>,
+) -> PyResult<Option<(&'static Ready, Given<'a, 'py>, Given<'a, 'py>)>> {
+    let (tensor, number, is_flipped) = match (a, b) {
+        (Given::Number(Number::Int(number)), tensor) => (tensor, number, true),
+        (tensor, Given::Number(Number::Int(number))) => (tensor, number, false),
+        _ => return Ok(None),
+    };
+    let Some(inner) = tensor.inner() else {
+        return Ok(None);
+    };
+    let Some(is_above) = scalar::is_beyond(number, dtype)? else {
+        return Ok(None);
+    };
+    let is = |other: &'static Ready| std::ptr::eq(ready, other);
+    let lower = is(&LESS) || is(&LESS_EQUAL);
+    let higher = is(&GREATER) || is(&GREATER_EQUAL);
+    if !(lower || higher || is(&EQUAL) || is(&NOT_EQUAL)) {
+        return Ok(None);
+    }
+    let is_lower = if is_flipped { higher } else { lower };
+    let is_true = is(&NOT_EQUAL) || ((lower || higher) && is_lower == is_above);
+    let ready = match (is_above, is_true) {
+        (true, true) => &LESS_EQUAL,
+        (true, false) => &GREATER,
+        (false, true) => &GREATER_EQUAL,
+        (false, false) => &LESS,
+    };
+    let bound = scalar::bound(dtype, is_above).tensor(dtype);
+    let bound = bound.map(Inner::Real).map_err(errors::eager)?;
+    let (tensor, bound) = (Given::Tensor(inner), Given::Owned(bound));
+    Ok(Some((ready, tensor, bound)))
+}
+
+/// The power, for which integers have rules of their own.
+fn is_power(ready: &'static Ready) -> bool {
+    std::ptr::eq(ready, &raw const POW)
+}
+
+/// ParamError for a negative exponent of integers. Those of a recorded step are not known: there
+/// `1 / x^-exponent` is rounded towards 0.
+fn not_negative(py: Python<'_>, exponent: &Given<'_, '_>) -> PyResult<()> {
+    let is_negative = match exponent {
+        Given::Number(Number::Int(number)) => number.lt(0)?,
+        other => match other.inner() {
+            Some(inner) if inner.dtype().is_signed_integer() => any(py, &LESS, inner, &word(0)?)?,
+            _ => false,
+        },
+    };
+    match is_negative {
+        true => Err(errors::param(
+            "exponent",
+            "a negative integer",
+            "0 or more for integers: convert them first, x.astype(\"float64\")",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// Whether a comparison holds for an element of a tensor whose elements are known and not secret.
+pub fn any(py: Python<'_>, ready: &'static Ready, a: &Inner, b: &Inner) -> PyResult<bool> {
+    if !matches!(a, Inner::Real(_)) || a.is_secret() {
+        return Ok(false);
+    }
+    let _paused = is_active().then(Paused::start);
+    let found = of_two(py, ready, a, &convert(py, b, a.dtype())?)?;
+    let axes = (0..found.view().rank() as i64)
+        .map(ShapeItem::Int)
+        .collect();
+    let found = eval(
+        py,
+        &named::ANY,
+        vec![Value::Tensor(found), Value::Shape(axes)],
+    )?;
+    Only::of(found.real("the answer")?).map(|answer| answer.is_true())
 }
 
 /// Whether a call is the power 2 of numbers that keep their type: a product, of fewer roundings.
@@ -208,10 +243,7 @@ pub fn is_squared(ready: &'static Ready, dtype: DType, exponent: &Number<'_, '_>
         Number::Float(float) => *float == 2.0 && !dtype.is_integer(),
         _ => false,
     };
-    std::ptr::eq(ready, &raw const POW)
-        && dtype.is_number()
-        && dtype != DType::Bool
-        && is_two(exponent)
+    is_power(ready) && dtype.is_number() && dtype != DType::Bool && is_two(exponent)
 }
 
 /// The type in which a call of two operands computes.
@@ -228,7 +260,8 @@ pub fn assign(
     a: &Inner,
     b: &Bound<'_, PyAny>,
 ) -> PyResult<()> {
-    if assigned_at_once(py, ready, a, b)? {
+    let is_checked = is_power(ready) && a.dtype().is_signed_integer();
+    if !is_checked && assigned_at_once(py, ready, a, b)? {
         return Ok(());
     }
     let (def, rule) = ready.def().map_err(errors::eager)?;
@@ -238,7 +271,10 @@ pub fn assign(
     }
     let dtype = a.dtype();
     let object = b;
-    let b = given(b)?.ok_or_else(|| not_an_array(b))?;
+    let b = given(b, ready, "x2", || elements_of(ready, dtype, false))?;
+    if is_checked {
+        not_negative(py, &b)?;
+    }
     // The first object is the tensor.
     if let Some(result) = field::special(py, ready, [Some(a), b.inner()], [object, object])? {
         let values = vec![Value::Tensor(result), Value::Tensor(a.clone())];
@@ -411,13 +447,6 @@ pub fn convert(py: Python<'_>, tensor: &Inner, dtype: DType) -> PyResult<Inner> 
     )
 }
 
-fn not_an_array(value: &Bound<'_, PyAny>) -> PyErr {
-    let kind = errors::kind(value);
-    PyTypeError::new_err(format!(
-        "expected a Tensor or a number, got {kind}; use cloakwork.asarray"
-    ))
-}
-
 /// The result of an element-wise op as a function of one operand or two.
 pub fn called_with(
     py: Python<'_>,
@@ -426,36 +455,14 @@ pub fn called_with(
 ) -> PyResult<Tensor> {
     let (def, rule) = ready.def().map_err(errors::eager)?;
     match (operands, rule.operands) {
-        ([a], 1) if is_list(a) => of_one(py, ready, &tensor_of(a)?),
         ([a], 1) => unary(py, ready, a),
-        ([a, b], 2) if is_list(a) || is_list(b) => {
-            let [a, b] = [a, b].map(|operand| match is_list(operand) {
-                true => Ok(Bound::new(py, Tensor::from(tensor_of(operand)?))?.into_any()),
-                false => Ok::<_, PyErr>(operand.clone()),
-            });
-            let (a, b) = (a?, b?);
-            binary(py, ready, &a, &b)?.ok_or_else(|| no_operand(&a, &b))
-        }
-        ([a, b], 2) => binary(py, ready, a, b)?.ok_or_else(|| no_operand(a, b)),
+        ([a, b], 2) => binary(py, ready, a, b),
         (given, count) => Err(PyTypeError::new_err(format!(
             "{} takes {count} positional arguments, got {}",
             def.name,
             given.len()
         ))),
     }
-}
-
-/// Of two operands, that one of them cannot be one.
-#[cold]
-fn no_operand(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>) -> PyErr {
-    let is_array = given(a).is_ok_and(|found| found.is_some());
-    not_an_array(if is_array { b } else { a })
-}
-
-/// Whether functions take it as `asarray` does; operators leave it to Python.
-#[inline]
-fn is_list(object: &Bound<'_, PyAny>) -> bool {
-    object.is_exact_instance_of::<PyList>() || object.is_exact_instance_of::<PyTuple>()
 }
 
 macro_rules! table {

@@ -101,7 +101,10 @@ impl<'a, 'py> Number<'a, 'py> {
     fn parts(&self) -> PyResult<(f64, f64)> {
         Ok(match self {
             Self::Bool(truth) => (f64::from(u8::from(*truth)), 0.0),
-            Self::Int(value) => (value.extract()?, 0.0),
+            Self::Int(value) => {
+                let beyond = |_| PyOverflowError::new_err("the integer is out of range for floats");
+                (value.extract().map_err(beyond)?, 0.0)
+            }
             Self::Float(value) => (*value, 0.0),
             Self::Complex(re, im) => (*re, *im),
         })
@@ -153,6 +156,29 @@ pub fn number(
         return Ok(None);
     }
     Ok(number.tensor(dtype).ok().map(Tensor::from))
+}
+
+/// Whether an integer is above all that a type of integers holds, or below; `None` if it is held.
+pub fn is_beyond(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<bool>> {
+    if !dtype.is_integer() || integer(value, dtype).is_ok() {
+        return Ok(None);
+    }
+    value.gt(0).map(Some)
+}
+
+/// The greatest integer that a type of integers holds, or the least.
+pub fn bound(dtype: DType, is_greatest: bool) -> Element {
+    let bits = dtype.size_bytes() * 8;
+    let ones = u64::MAX >> (64 - bits);
+    let bound = match (dtype.is_signed_integer(), is_greatest) {
+        (true, true) => ones >> 1,
+        (true, false) => !(ones >> 1),
+        (false, true) => ones,
+        (false, false) => 0,
+    };
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&bound.to_le_bytes());
+    Element(bytes)
 }
 
 fn integer(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<[u8; 8]> {

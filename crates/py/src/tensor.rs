@@ -16,7 +16,7 @@ use crate::dtype::{PyDType, object};
 use crate::eval::{Value, layout};
 use crate::numbers;
 use crate::scalar::Number;
-use crate::{buffer, contents, dlpack, dtype, errors, field, index, on_device};
+use crate::{buffer, contents, dlpack, dtype, errors, field, index, on_device, operand};
 use cloakwork_ops::{OpDef, named};
 use operators::{assign_product, compare, operator, power, product, quotient_and_rest};
 use pyo3::basic::CompareOp;
@@ -81,7 +81,7 @@ impl Tensor {
         dtype: Option<&Bound<'_, PyAny>>,
         device: Option<&str>,
     ) -> PyResult<Self> {
-        numbers::tensor_with(data, dtype, device).map(Self::from)
+        operand::tensor_with(data, dtype, device).map(Self::from)
     }
 
     /// Sizes of the axes, outermost first.

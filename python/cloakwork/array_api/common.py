@@ -10,12 +10,13 @@ from numpy.typing import ArrayLike
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor
-from cloakwork.errors import AxisError, DTypeError, ParamError
-from cloakwork.tensors.arrays import operand
-from cloakwork.tensors.conversion import asarray
+from cloakwork.errors import AxisError, CloakworkError, DTypeError, ParamError
+from cloakwork.tensors.arrays import converted, operand
 
 Scalar = bool | int | float | complex
 Operand = Tensor | Scalar
+# Types of operands that are taken as they are: a set, as a search among classes takes longer.
+WEAK = frozenset((Tensor, bool, int, float, complex))
 Axis = int | tuple[int, ...] | None
 Pieces = Sequence[Tensor | ArrayLike] | Tensor
 
@@ -27,10 +28,46 @@ def axis_of(axis: SupportsIndex, rank: int) -> int:
     """An axis counted from 0; AxisError if it is out of range, DTypeError for a truth."""
     if type(axis) is bool:
         raise DTypeError("axis", axis, "an integer")
-    place = index(axis)
+    try:
+        place = index(axis)
+    except TypeError as error:
+        raise _refused(error, axis, "axis") from None
     if not -rank <= place < rank:
         raise AxisError("axis", place, f"-{rank} to {rank - 1}" if rank else "none: no axes here")
     return place % rank
+
+
+def whole(value: SupportsIndex, place: str) -> int:
+    """An integer of any library as Python's; DTypeError with `place` for all else."""
+    try:
+        return index(value)
+    except TypeError as error:
+        raise _refused(error, value, place) from None
+
+
+def _refused(error: TypeError, value: object, place: str) -> TypeError:
+    """The error of an argument that is no integer; that of a trace is its own."""
+    is_own = isinstance(error, CloakworkError)
+    return error if is_own else DTypeError(place, type(value).__name__, "an integer")
+
+
+def number(value: Operand | ArrayLike, place: str) -> Scalar:
+    """A number of any library as Python's; DTypeError or ParamError with `place` for all else."""
+    if isinstance(value, Scalar):
+        return value
+    found = operand(value, place)
+    if found.ndim or found.dtype.kind == "V":
+        raise ParamError(place, f"{found.dtype} of shape {found.shape}", "one number")
+    made: Scalar = found.item()
+    return made
+
+
+def real_number(value: Operand | ArrayLike, place: str) -> float:
+    """A real number of any library as Python's; see `number`."""
+    found = number(value, place)
+    if isinstance(found, complex):
+        raise DTypeError(place, "complex", "a real number")
+    return found
 
 
 def axes_of(axis: Axis | Sequence[int], rank: int) -> tuple[int, ...]:
@@ -53,11 +90,11 @@ def only_axis(axis: int | None, rank: int) -> int:
     return 0
 
 
-def shape_of(shape: int | Sequence[int]) -> tuple[int, ...]:
+def shape_of(shape: int | Sequence[int], place: str = "shape") -> tuple[int, ...]:
     """A shape, which may be an array of sizes, or one size, as a tuple."""
     if isinstance(shape, tuple | list) or getattr(shape, "ndim", 0) == 1:
-        return tuple(shape)  # type: ignore[arg-type]  # several sizes
-    return (index(shape),)  # type: ignore[arg-type]  # an integer of any kind
+        return tuple(whole(size, place) for size in shape)  # type: ignore[union-attr]
+    return (whole(shape, place),)  # type: ignore[arg-type]  # an integer of any kind
 
 
 def some_along(x: Tensor, axes: tuple[int, ...]) -> None:
@@ -72,20 +109,21 @@ def cast(x: Tensor, dtype: DType) -> Tensor:
     return x if x.dtype == dtype else ops.astype(x, dtype)
 
 
-def tensor_of(x: Operand, dtype: DType) -> Tensor:
+def weak_operand(x: Operand | ArrayLike, place: str) -> Operand:
+    """A tensor, or a number of Python's, which takes the dtype of others; all else as a tensor."""
+    return x if isinstance(x, Operand) else operand(x, place)
+
+
+def tensor_of(x: Operand, dtype: DType, place: str = "x") -> Tensor:
     """An operand as a tensor of that dtype."""
-    return cast(x, dtype) if isinstance(x, Tensor) else asarray(x, dtype=dtype)
+    return cast(x, dtype) if isinstance(x, Tensor) else converted(x, dtype, place)
 
 
 def tensors_of(arrays: Pieces) -> list[Tensor]:
     """One or more tensors, lists or arrays as tensors; DTypeError names one that is none."""
     pieces = []
     for place, piece in enumerate(arrays):
-        try:
-            pieces.append(operand(piece))
-        except DTypeError as error:
-            expected = "a tensor, or numbers that cloakwork.asarray takes"
-            raise DTypeError(f"arrays[{place}]", type(piece).__name__, expected) from error
+        pieces.append(piece if isinstance(piece, Tensor) else operand(piece, f"arrays[{place}]"))
     no_empty(len(pieces), "arrays", "one tensor or more")
     return pieces
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, complex128, float64, int64
-from cloakwork.array_api.common import REAL_OF, Scalar, tensor_of
+from cloakwork.array_api.common import REAL_OF, Scalar, number, real_number, tensor_of, whole
 from cloakwork.errors import DTypeError, ParamError, TraceError
-from cloakwork.tensors.arrays import of_array, operand
+from cloakwork.tensors.arrays import converted, of_array, operand
 from cloakwork.tensors.conversion import DTypeLike, asarray, on_device, placed
 from cloakwork.tensors.native import shortcut
 
@@ -85,7 +85,9 @@ def full(
 def _scalar(value: Scalar | Tensor, dtype: DTypeLike | None) -> Tensor:
     """A value as a tensor."""
     made = _core.number(value, dtype) if isinstance(value, int | float) else None
-    return asarray(value, dtype=dtype) if made is None else made
+    if made is not None:
+        return made
+    return converted(value, None if dtype is None else _core.dtype(dtype), "fill_value")
 
 
 def _device(x: Tensor, device: str | None) -> str | None:
@@ -178,7 +180,8 @@ def arange(
     on_device(device)
     if stop is None:
         start, stop = 0, start
-    start, stop, step = _whole(start), _whole(stop), _whole(step)
+    start, stop = real_number(start, "start"), real_number(stop, "stop")
+    step = real_number(step, "step")
     exact = isinstance(start, int) and isinstance(stop, int) and isinstance(step, int)
     wanted = _core.dtype(dtype) if dtype is not None else (int64 if exact else float64)
     if wanted.kind not in "iuf":
@@ -260,7 +263,8 @@ def linspace(
     Tensor([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=f64)
     """
     on_device(device)
-    if index(num) < 0:
+    start, stop, num = number(start, "start"), number(stop, "stop"), whole(num, "num")
+    if num < 0:
         raise ParamError("num", num, "0 or more")
     is_complex = any(isinstance(end, complex) for end in (start, stop))
     inner = complex128 if is_complex else float64
@@ -296,8 +300,8 @@ def eye(
             [0., 0., 1.]], dtype=f64)
     """
     on_device(device)
-    n_rows, k = index(n_rows), index(k)
-    n_cols = n_rows if n_cols is None else index(n_cols)
+    n_rows, k = whole(n_rows, "n_rows"), whole(k, "k")
+    n_cols = n_rows if n_cols is None else whole(n_cols, "n_cols")
     for name, size in (("n_rows", n_rows), ("n_cols", n_cols)):
         if size < 0:
             raise ParamError(name, size, "0 or more")
@@ -337,7 +341,7 @@ def _places(x: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """For each row of a matrix its column on the diagonal `k`, and the columns' indices."""
     if x.ndim < 2:
         raise ParamError("x", f"{x.ndim} axes", "two axes or more")
-    k = index(k)
+    k = whole(k, "k")
     rows, columns = x.shape[-2:]
     k = max(-rows, min(k, columns))  # diagonals farther out are empty
     return arange(k, rows + k)[:, None], arange(columns)
@@ -357,7 +361,7 @@ def meshgrid(
     """
     if indexing not in ("xy", "ij"):
         raise ParamError("indexing", repr(indexing), "'xy' or 'ij'")
-    given = [operand(array) for array in arrays]
+    given = [operand(array, f"arrays[{place}]") for place, array in enumerate(arrays)]
     for array in given:
         if array.ndim != 1:
             raise ParamError("arrays", f"{array.ndim} axes", "one axis each")

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cloakwork import _core
 from cloakwork._core import DType, Tensor, bool_, complex128, float64, int64
 from cloakwork.array_api.common import COMPLEX_OF, REAL_OF, Scalar
 from cloakwork.errors import DTypeError
 from cloakwork.lazy import public
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import DTypeLike, on_device, placed
 
 KINDS = {
@@ -72,7 +74,12 @@ def dtype(x: DTypeLike, /) -> DType:
 
 
 def astype(
-    x: Tensor, dtype: DTypeLike, /, *, copy: bool = True, device: str | None = None
+    x: Tensor | ArrayLike,
+    dtype: DTypeLike,
+    /,
+    *,
+    copy: bool = True,
+    device: str | None = None,
 ) -> Tensor:
     """The elements of `x` converted to another dtype; floats are truncated to integers.
 
@@ -83,6 +90,8 @@ def astype(
     >>> cw.astype(cw.asarray([1.5, -2.5]), cw.int32)
     Tensor([ 1, -2], dtype=i32)
     """
+    if not isinstance(x, Tensor):
+        x = operand(x)
     if device is None:
         return x.astype(dtype, copy=copy)
     on_device(device)
@@ -96,7 +105,7 @@ def can_cast(from_: DTypeLike | Tensor, to: DTypeLike, /) -> bool:
     >>> cw.can_cast(cw.int8, cw.int16), cw.can_cast(cw.int16, cw.int8)
     (True, False)
     """
-    source = from_.dtype if isinstance(from_, Tensor) else _core.dtype(from_)
+    source = _dtype_of(from_)
     target = _core.dtype(to)
     try:
         return _core.promote(source, target) == target
@@ -121,7 +130,7 @@ def result_type(*arrays_and_dtypes: Tensor | Scalar | DTypeLike) -> DType:
         elif isinstance(item, _SCALARS):
             weak = max(weak, _rank(item))
         else:
-            found.append(_core.dtype(item))
+            found.append(_dtype_of(item))
     strong = _common(found)
     if strong is None:
         if weak < 0:
@@ -137,6 +146,11 @@ def result_type(*arrays_and_dtypes: Tensor | Scalar | DTypeLike) -> DType:
     if weak == _RANKS["c"]:
         return COMPLEX_OF.get(strong.name, complex128)
     return _ALONE[weak]
+
+
+def _dtype_of(x: DTypeLike | Tensor | np.ndarray[Any, Any] | np.generic) -> DType:
+    """A dtype, or that of an array."""
+    return _core.dtype(x.dtype if isinstance(x, Tensor | np.ndarray | np.generic) else x)
 
 
 def _common(dtypes: list[DType]) -> DType | None:
@@ -210,7 +224,7 @@ def iinfo(type: DTypeLike | Tensor, /) -> IntegerInfo:
 
 
 def _numpy(type: DTypeLike | Tensor) -> np.dtype[Any]:
-    given = type.dtype if isinstance(type, Tensor) else _core.dtype(type)
+    given = _dtype_of(type)
     if given.kind == "V":
         raise DTypeError("type", given.name, "a number's dtype; cloakwork.zk.field has a field's")
     return np.dtype(given.name)

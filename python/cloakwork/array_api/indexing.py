@@ -16,7 +16,7 @@ _MOST = 2**63 - 1
 
 def indices_of(x: Tensor | ArrayLike, place: str = "indices") -> Tensor:
     """Indices as int64; TypeError unless they are integers, IndexError for one beyond int64."""
-    x = operand(x)
+    x = operand(x, place)
     if x.dtype == int64:
         return x
     if x.dtype.name not in KINDS["integral"]:

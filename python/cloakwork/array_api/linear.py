@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
-from cloakwork.array_api.common import REAL_OF, axes_of
+from cloakwork.array_api.common import REAL_OF, axes_of, whole
 from cloakwork.array_api.manipulation import moveaxis
 from cloakwork.errors import AxisError, ParamError
 from cloakwork.tensors.arrays import of_array, operand
@@ -25,7 +25,7 @@ def matmul(x1: Tensor | ArrayLike, x2: Tensor | ArrayLike, /) -> Tensor:
     >>> cw.matmul(cw.asarray([[1, 2], [3, 4]]), cw.asarray([1, 10]))
     Tensor([21, 43], dtype=i64)
     """
-    return _core.matmul(operand(x1), operand(x2))
+    return _core.matmul(operand(x1, "x1"), operand(x2, "x2"))
 
 
 @of_array
@@ -57,7 +57,7 @@ def tensordot(
     >>> cw.tensordot(cw.asarray([1, 2]), cw.asarray([3, 4]), axes=1)
     Tensor(11, dtype=i64)
     """
-    x1, x2 = operand(x1), operand(x2)
+    x1, x2 = operand(x1, "x1"), operand(x2, "x2")
     first, second = _contracted(x1, x2, axes)
     sizes = [x1.shape[axis] for axis in first]
     if sizes != [x2.shape[axis] for axis in second]:
@@ -75,11 +75,14 @@ def _contracted(
     x1: Tensor, x2: Tensor, axes: int | tuple[Sequence[int], Sequence[int]]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes of each that a tensordot sums over."""
-    if isinstance(axes, int):
+    if not isinstance(axes, tuple | list):
+        axes = whole(axes, "axes")
         if not 0 <= axes <= min(x1.ndim, x2.ndim):
             raise AxisError("axes", axes, f"0 to {min(x1.ndim, x2.ndim)}")
         return tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
-    first, second = (axes_of(tuple(one), x.ndim) for one, x in zip(axes, (x1, x2), strict=True))
+    if len(axes) != 2:
+        raise AxisError("axes", axes, "the axes of each of both")
+    first, second = axes_of(axes[0], x1.ndim), axes_of(axes[1], x2.ndim)
     if len(first) != len(second):
         raise AxisError("axes", axes, "the same number of axes of each")
     return first, second
@@ -92,7 +95,7 @@ def vecdot(x1: Tensor | ArrayLike, x2: Tensor | ArrayLike, /, *, axis: int = -1)
     >>> cw.vecdot(cw.asarray([[1, 2], [3, 4]]), cw.asarray([10, 1]))
     Tensor([12, 34], dtype=i64)
     """
-    x1, x2 = operand(x1), operand(x2)
+    x1, x2 = operand(x1, "x1"), operand(x2, "x2")
     first, second = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     if first.shape[-1] != second.shape[-1]:
         got = f"{x1.shape} and {x2.shape}"

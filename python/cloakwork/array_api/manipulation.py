@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Sequence
-from operator import index
 
 from numpy.typing import ArrayLike
 
@@ -17,6 +16,7 @@ from cloakwork.array_api.common import (
     axis_of,
     shape_of,
     tensors_of,
+    whole,
     window,
 )
 from cloakwork.array_api.creation import arange
@@ -48,9 +48,17 @@ def broadcast_shapes(*shapes: Sequence[int | None]) -> tuple[int | None, ...]:
     >>> cw.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    rank = max((len(shape) for shape in shapes), default=0)
-    whole = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
-    return tuple(_common(sizes, shapes) for sizes in zip(*whole, strict=True))
+    known = [_known(shape) for shape in shapes]
+    rank = max(map(len, known), default=0)
+    wide = [(1,) * (rank - len(shape)) + shape for shape in known]
+    return tuple(_common(sizes, shapes) for sizes in zip(*wide, strict=True))
+
+
+def _known(shape: object) -> tuple[int | None, ...]:
+    """A shape whose sizes are integers, or None where they are unknown."""
+    if isinstance(shape, tuple | list):
+        return tuple(None if size is None else whole(size, "shapes") for size in shape)
+    return shape_of(shape, "shapes")  # type: ignore[arg-type]  # an array, or refused
 
 
 def _common(sizes: tuple[int | None, ...], shapes: tuple[Sequence[int | None], ...]) -> int | None:
@@ -70,7 +78,7 @@ def broadcast_arrays(*arrays: Tensor | ArrayLike) -> tuple[Tensor, ...]:
     >>> cw.broadcast_arrays(cw.asarray(1), cw.asarray([2, 3]))[0]
     Tensor([1, 1], dtype=i64)
     """
-    given = [operand(array) for array in arrays]
+    given = [operand(array, f"arrays[{place}]") for place, array in enumerate(arrays)]
     sizes = broadcast_shapes(*(array.shape for array in given))
     shape = [size for size in sizes if size is not None]  # all sizes are known
     return tuple(ops.broadcast_to(array, shape) for array in given)
@@ -100,7 +108,7 @@ def permute_dims(x: Tensor, /, axes: Sequence[int]) -> Tensor:
     Tensor([[1, 3],
             [2, 4]], dtype=i64)
     """
-    order = axes_of(shape_of(axes), x.ndim)
+    order = axes_of(shape_of(axes, "axes"), x.ndim)
     if len(order) < x.ndim:
         raise ParamError("axes", tuple(axes), f"all {x.ndim} axes")
     return ops.transpose(x, order)
@@ -176,7 +184,8 @@ def concat(arrays: Pieces, /, *, axis: int | None = 0) -> Tensor:
     >>> cw.concat([cw.asarray([1, 2]), cw.asarray([3])])
     Tensor([1, 2, 3], dtype=i64)
     """
-    if axis == 0 and (made := _core.joined_at_once(arrays, stack=False)) is not None:
+    is_first = type(axis) is int and axis == 0
+    if is_first and (made := _core.joined_at_once(arrays, stack=False)) is not None:
         return made
     pieces = tensors_of(arrays)
     if axis is None:
@@ -200,7 +209,8 @@ def stack(arrays: Pieces, /, *, axis: int = 0) -> Tensor:
     Tensor([[1, 3],
             [2, 4]], dtype=i64)
     """
-    if axis == 0 and (made := _core.joined_at_once(arrays, stack=True)) is not None:
+    is_first = type(axis) is int and axis == 0
+    if is_first and (made := _core.joined_at_once(arrays, stack=True)) is not None:
         return made
     pieces = tensors_of(arrays)
     shape = pieces[0].shape
@@ -232,7 +242,8 @@ def roll(x: Tensor, /, shift: int | tuple[int, ...], *, axis: Axis = None) -> Te
     >>> cw.roll(cw.asarray([1, 2, 3]), 1)
     Tensor([3, 1, 2], dtype=i64)
     """
-    shifts = shift if isinstance(shift, tuple) else (index(shift),)
+    given = shift if isinstance(shift, tuple) else (shift,)
+    shifts = tuple(whole(one, "shift") for one in given)
     if axis is None:
         return _rolled(x.reshape(-1), builtins.sum(shifts), 0).reshape(x.shape)
     axes = axis if isinstance(axis, tuple) else (axis,)
@@ -264,10 +275,13 @@ def repeat(x: Tensor, repeats: int | Tensor | ArrayLike, /, *, axis: int | None 
     if axis is None:
         x, axis = x.reshape(-1), 0
     axis = axis_of(axis, x.ndim)
-    if not hasattr(repeats, "__len__"):
-        return _copies(x, index(repeats), axis, axis + 1)  # type: ignore[arg-type]  # an integer
+    if isinstance(repeats, int):
+        return _copies(x, repeats, axis, axis + 1)
+    counts = indices_of(repeats, "repeats")
+    if counts.ndim == 0:
+        return _copies(x, int(counts), axis, axis + 1)
     size = x.shape[axis]
-    counts = ops.broadcast_to(indices_of(repeats, "repeats"), (size,))
+    counts = ops.broadcast_to(counts, (size,))
     if bool(ops.any(counts < 0, 0)):
         raise ParamError("repeats", "a negative number", "0 or more each")
     ends = ops.cumulative_sum(counts, 0)
@@ -286,7 +300,7 @@ def tile(x: Tensor, repetitions: int | Sequence[int], /) -> Tensor:
     Tensor([[1, 2, 1, 2],
             [1, 2, 1, 2]], dtype=i64)
     """
-    times = shape_of(repetitions)
+    times = shape_of(repetitions, "repetitions")
     rank = max(x.ndim, len(times))
     times = (1,) * (rank - len(times)) + times
     x = x.reshape((1,) * (rank - x.ndim) + x.shape)

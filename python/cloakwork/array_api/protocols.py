@@ -8,7 +8,6 @@ that no tensor has.  Of a traced tensor there is no memory: TraceError names it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index
 from typing import Any, SupportsIndex
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 import cloakwork
 from cloakwork import _core
 from cloakwork._core import Tensor
+from cloakwork.array_api.common import whole
 
 # NumPy's names of universal functions, and ours.
 _OPERATORS = {
@@ -45,6 +45,8 @@ def apply_ufunc(
     name = _own(ufunc.__name__, inputs)
     if name is not None and method == "__call__" and not options:
         return getattr(cloakwork, name)(*inputs)
+    if ufunc is np.divmod and method == "__call__" and not options:
+        return cloakwork.floor_divide(*inputs), cloakwork.remainder(*inputs)
     out = options.get("out")
     if out is not None:
         options["out"] = tuple(_array(one) for one in out)
@@ -79,9 +81,9 @@ def apply_function(
 
 def rounded(x: Tensor, decimals: SupportsIndex | None) -> Tensor:
     """`round(x, decimals)`, as NumPy rounds."""
-    if decimals is None or index(decimals) == 0:
+    if decimals is None or whole(decimals, "decimals") == 0:
         return cloakwork.round(x)
-    found: Tensor = _tensors(np.round(_array(x), index(decimals)), ())
+    found: Tensor = _tensors(np.round(_array(x), whole(decimals, "decimals")), ())
     return found
 
 

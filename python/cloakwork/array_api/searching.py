@@ -17,12 +17,12 @@ from cloakwork.array_api.common import (
     require,
     some_along,
     tensor_of,
+    weak_operand,
 )
-from cloakwork.array_api.datatypes import KINDS, REAL, result_type
-from cloakwork.array_api.indexing import take
+from cloakwork.array_api.datatypes import KINDS, REAL, iinfo, result_type
+from cloakwork.array_api.indexing import indices_of, take
 from cloakwork.errors import ParamError
 from cloakwork.tensors.arrays import of_array, operand
-from cloakwork.tensors.conversion import asarray
 from cloakwork.tensors.native import shortcut
 
 
@@ -111,13 +111,20 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ParamError("side", repr(side), "'left' or 'right'")
-    x1 = operand(x1)
+    x1 = operand(x1, "x1")
     if x1.ndim != 1:
         raise ParamError("x1", f"{x1.ndim} axes", "one axis")
-    sought: Operand = x2 if isinstance(x2, Operand) else asarray(x2)
+    sought = weak_operand(x2, "x2")
+    if isinstance(sought, int) and x1.dtype.kind in "iu":
+        # Beyond the dtype is beyond the first or the last element.
+        limits = iinfo(x1)
+        if not limits.min <= sought <= limits.max:
+            is_first = sought < 0
+            sought, side = (limits.min, "left") if is_first else (limits.max, "right")
     dtype = result_type(x1, sought)
-    ordered = x1 if sorter is None else take(x1, sorter)
-    return ops.searchsorted(tensor_of(sought, dtype), cast(ordered, dtype), right=side == "right")
+    ordered = x1 if sorter is None else take(x1, indices_of(sorter, "sorter"))
+    values = tensor_of(sought, dtype, "x2")
+    return ops.searchsorted(values, cast(ordered, dtype), right=side == "right")
 
 
 @shortcut
@@ -132,10 +139,9 @@ def where(
     >>> cw.where(cw.asarray([True, False]), cw.asarray([1, 2]), 0)
     Tensor([1, 0], dtype=i64)
     """
-    truths = condition if isinstance(condition, Tensor) else asarray(condition)
+    truths = operand(condition, "condition")
     if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is x2.dtype:
         return ops.where(x1, x2, truths)
-    first: Operand = x1 if isinstance(x1, Operand) else asarray(x1)
-    second: Operand = x2 if isinstance(x2, Operand) else asarray(x2)
+    first, second = weak_operand(x1, "x1"), weak_operand(x2, "x2")
     dtype = result_type(first, second)
-    return ops.where(tensor_of(first, dtype), tensor_of(second, dtype), truths)
+    return ops.where(tensor_of(first, dtype, "x1"), tensor_of(second, dtype, "x2"), truths)

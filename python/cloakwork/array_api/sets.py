@@ -8,16 +8,16 @@ from numpy.typing import ArrayLike
 
 from cloakwork import ops
 from cloakwork._core import Tensor, int64
-from cloakwork.array_api.common import REAL_OF, Operand, tensor_of
+from cloakwork.array_api.common import REAL_OF, Operand, Scalar, cast, tensor_of, weak_operand
 from cloakwork.array_api.creation import empty_like, ones
 from cloakwork.array_api.datatypes import result_type
+from cloakwork.array_api.elementwise.comparison import equal
 from cloakwork.array_api.indexing import take
 from cloakwork.array_api.manipulation import concat
 from cloakwork.array_api.searching import nonzero
-from cloakwork.array_api.utility import diff
+from cloakwork.array_api.utility import any, diff
 from cloakwork.lazy import public
-from cloakwork.tensors.arrays import of_array
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.arrays import of_array, operand
 
 
 @public("cloakwork")
@@ -150,10 +150,15 @@ def isin(x1: Operand | ArrayLike, x2: Operand | ArrayLike, /, *, invert: bool = 
     >>> cw.isin(cw.asarray([1, 2, 3]), cw.asarray([3, 1]))
     Tensor([ True, False,  True], dtype=bool)
     """
-    first: Operand = x1 if isinstance(x1, Operand) else asarray(x1)
-    second: Operand = x2 if isinstance(x2, Operand) else asarray(x2)
-    dtype = result_type(first, second)
-    elements, candidates = tensor_of(first, dtype), tensor_of(second, dtype)
+    if isinstance(x2, Scalar):
+        found = equal(operand(x1, "x1"), x2)
+        return ops.logical_not(found) if invert else found
+    first, candidates = weak_operand(x1, "x1"), operand(x2, "x2")
+    if not isinstance(first, Tensor):
+        found = any(equal(candidates, first))
+        return ops.logical_not(found) if invert else found
+    dtype = result_type(first, candidates)
+    elements, candidates = cast(first, dtype), cast(candidates, dtype)
     # Equal elements get equal numbers; the candidates' numbers are searched sorted.
     both = concat([elements, candidates], axis=None)
     numbers = _inverse(_groups(both))

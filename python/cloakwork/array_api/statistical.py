@@ -7,7 +7,16 @@ import math
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, bool_, float64, uint8
-from cloakwork.array_api.common import REAL_OF, Axis, axes_of, cast, only_axis, require, some_along
+from cloakwork.array_api.common import (
+    REAL_OF,
+    Axis,
+    axes_of,
+    cast,
+    only_axis,
+    real_number,
+    require,
+    some_along,
+)
 from cloakwork.array_api.creation import full
 from cloakwork.array_api.datatypes import FLOATING, REAL
 from cloakwork.array_api.manipulation import concat
@@ -195,7 +204,7 @@ def var(
     distances = x - mean(x, axis=axes, keepdims=True)
     if x.dtype.name in REAL_OF:
         distances = ops.abs(distances)
-    freedom = builtins.max(_count(x, axes) - correction, 0)
+    freedom = builtins.max(_count(x, axes) - real_number(correction, "correction"), 0)
     return ops.sum(ops.square(distances), axes, keepdims=keepdims) / float(freedom)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from numpy.typing import ArrayLike
+
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.array_api.common import Axis, axes_of, axis_of, window
+from cloakwork.array_api.common import Axis, axes_of, axis_of, whole, window
 from cloakwork.array_api.manipulation import concat
 from cloakwork.errors import ParamError
-from cloakwork.tensors.arrays import of_array
+from cloakwork.tensors.arrays import of_array, operand
 
 
 @of_array
@@ -39,8 +41,8 @@ def diff(
     *,
     axis: int = -1,
     n: int = 1,
-    prepend: Tensor | None = None,
-    append: Tensor | None = None,
+    prepend: Tensor | ArrayLike | None = None,
+    append: Tensor | ArrayLike | None = None,
 ) -> Tensor:
     """The differences of neighbours along an axis, `n` times over; whether they differ, for bool.
 
@@ -50,10 +52,11 @@ def diff(
     >>> cw.diff(cw.asarray([1, 4, 9]))
     Tensor([3, 5], dtype=i64)
     """
-    if n < 0:
+    if whole(n, "n") < 0:
         raise ParamError("n", n, "0 or more")
     place = axis_of(axis, x.ndim)
-    given = [piece for piece in (prepend, x, append) if piece is not None]
+    ends = (prepend, "prepend"), (x, "x"), (append, "append")
+    given = [operand(piece, name) for piece, name in ends if piece is not None]
     values = concat(given, axis=place) if len(given) > 1 else x
     later = window(x.ndim, place, slice(1, None))
     earlier = window(x.ndim, place, slice(None, -1))

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cloakwork._core import Tensor
+from cloakwork.array_api.common import tensors_of
 from cloakwork.array_api.linear import matmul
 from cloakwork.errors import ParamError
-from cloakwork.tensors.conversion import asarray
 
 
 def multi_dot(arrays: Sequence[ArrayLike | Tensor], /) -> Tensor:
@@ -22,7 +22,7 @@ def multi_dot(arrays: Sequence[ArrayLike | Tensor], /) -> Tensor:
     >>> cw.linalg.multi_dot([[[1, 2], [3, 4]], [[1, 0], [0, 1]], [1, 10]])
     Tensor([21, 43], dtype=i64)
     """
-    pieces = [asarray(array) for array in arrays]
+    pieces = tensors_of(arrays)
     last = len(pieces) - 1
     if last < 1:
         raise ParamError("arrays", f"{len(pieces)} arrays", "two or more")

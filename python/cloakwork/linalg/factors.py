@@ -10,6 +10,7 @@ from cloakwork.array_api.elementwise.parts import real
 from cloakwork.errors import ParamError
 from cloakwork.lazy import public
 from cloakwork.linalg.checks import computed, matrices, restored, scaled, squares
+from cloakwork.tensors.arrays import of_array
 
 _UNREACHED = "the iteration for {} of a matrix did not converge"
 
@@ -47,6 +48,7 @@ class SVDResult(NamedTuple):
     Vh: Tensor
 
 
+@of_array
 def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     """The lower triangular L with `L @ conj(L).T = x`, or if `upper` U with `conj(U).T @ U = x`.
 
@@ -62,6 +64,7 @@ def cholesky(x: Tensor, /, *, upper: bool = False) -> Tensor:
     return computed(ops.cholesky(x, upper=upper), (-2, -1), "a matrix is not positive definite", x)
 
 
+@of_array
 def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRResult:
     """Q with orthonormal columns and the upper triangular R, of which `x` is the product.
 
@@ -81,6 +84,7 @@ def qr(x: Tensor, /, *, mode: Literal["reduced", "complete"] = "reduced") -> QRR
     return QRResult(q.reshape((*stack, m, k)), r.reshape((*stack, k, n)))
 
 
+@of_array
 def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
     """U, the singular values S and Vh, of which `x` is the product; S is real and descends.
 
@@ -107,6 +111,7 @@ def svd(x: Tensor, /, *, full_matrices: bool = True) -> SVDResult:
     return SVDResult(u.reshape((*stack, m, left)), s, vh.reshape((*stack, right, n)))
 
 
+@of_array
 def svdvals(x: Tensor, /) -> Tensor:
     """The singular values of each matrix, real, in descending order: `[.., min(m, n)]`.
 
@@ -121,6 +126,7 @@ def svdvals(x: Tensor, /) -> Tensor:
     )
 
 
+@of_array
 def eigh(x: Tensor, /) -> EighResult:
     """The eigenvalues, real, and eigenvectors, as columns, of symmetric or Hermitian matrices.
 
@@ -138,6 +144,7 @@ def eigh(x: Tensor, /) -> EighResult:
     return EighResult(values, vectors.reshape(x.shape))
 
 
+@of_array
 def eigvalsh(x: Tensor, /) -> Tensor:
     """The eigenvalues of symmetric or Hermitian matrices, real, in ascending order; see `eigh`.
 
@@ -152,6 +159,7 @@ def eigvalsh(x: Tensor, /) -> Tensor:
     )
 
 
+@of_array
 def eig(x: Tensor, /) -> EigResult:
     """The eigenvalues and eigenvectors, as columns, of any square matrices: all complex.
 
@@ -169,6 +177,7 @@ def eig(x: Tensor, /) -> EigResult:
     return EigResult(values, packed[..., size:].reshape(x.shape))
 
 
+@of_array
 def eigvals(x: Tensor, /) -> Tensor:
     """The eigenvalues of any square matrices, complex.
 

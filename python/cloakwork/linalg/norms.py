@@ -14,10 +14,12 @@ from cloakwork.errors import ParamError
 from cloakwork.linalg.checks import matrices
 from cloakwork.linalg.factors import svdvals
 from cloakwork.linalg.solutions import cutoff
+from cloakwork.tensors.arrays import of_array
 
 MatrixOrder = float | Literal["fro", "nuc"] | None
 
 
+@of_array
 def vector_norm(
     x: Tensor, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
 ) -> Tensor:
@@ -31,7 +33,7 @@ def vector_norm(
     Tensor(5., dtype=f64)
     """
     given: object = ord
-    if not isinstance(given, SupportsFloat):
+    if not isinstance(given, SupportsFloat) or hasattr(given, "__len__"):
         raise ParamError("ord", repr(ord), "a real number, for vectors")
     axes = axes_of(axis, x.ndim)
     if ord == 2:
@@ -51,6 +53,7 @@ def vector_norm(
     return ops.sum(sizes**ord, axes, keepdims=keepdims) ** (1 / ord)
 
 
+@of_array
 def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: MatrixOrder = "fro") -> Tensor:
     """A norm of each matrix of `[.., m, n]`: real, `[..]`.
 
@@ -78,6 +81,7 @@ def matrix_norm(x: Tensor, /, *, keepdims: bool = False, ord: MatrixOrder = "fro
     return norm if keepdims else norm[..., 0, 0]
 
 
+@of_array
 def matrix_rank(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     """The number of nonzero singular values of each matrix of `[.., m, n]`: int64, `[..]`.
 

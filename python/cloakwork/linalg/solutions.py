@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from numpy.typing import ArrayLike
+
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.array_api.common import cast, tensor_of
+from cloakwork.array_api.common import cast, tensor_of, weak_operand, whole
 from cloakwork.array_api.creation import eye
 from cloakwork.array_api.datatypes import finfo, result_type
 from cloakwork.array_api.elementwise.parts import conj, real
@@ -17,6 +19,7 @@ from cloakwork.errors import ParamError
 from cloakwork.lazy import public
 from cloakwork.linalg.checks import computed, matrices, squares
 from cloakwork.linalg.factors import svd
+from cloakwork.tensors.arrays import of_array, operand
 
 _SINGULAR = "a matrix is singular"
 
@@ -29,7 +32,7 @@ class SlogdetResult(NamedTuple):
     logabsdet: Tensor
 
 
-def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
+def solve(x1: Tensor | ArrayLike, x2: Tensor | ArrayLike, /) -> Tensor:
     """The X with `x1 @ X = x2`, for `x1` `[.., m, m]` and `x2` `[.., m, k]`, or one column `[m]`.
 
     Other axes broadcast.  LinAlgError where a matrix of `x1` is singular.
@@ -38,7 +41,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     >>> cw.linalg.solve(cw.asarray([[2.0, 0.0], [0.0, 4.0]]), cw.asarray([2.0, 2.0]))
     Tensor([1. , 0.5], dtype=f64)
     """
-    x1 = squares(x1, "x1")
+    x1, x2 = squares(operand(x1, "x1"), "x1"), operand(x2, "x2")
     is_column = x2.ndim == 1
     x2 = matrices(x2[:, None] if is_column else x2, "x2")
     if x1.shape[-1] != x2.shape[-2]:
@@ -49,6 +52,7 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     return found[..., 0] if is_column else found
 
 
+@of_array
 def inv(x: Tensor, /) -> Tensor:
     """The inverse of each matrix of `[.., m, m]`; LinAlgError where one is singular.
 
@@ -61,6 +65,7 @@ def inv(x: Tensor, /) -> Tensor:
     return computed(ops.inv(x), (-2, -1), _SINGULAR, x)
 
 
+@of_array
 def slogdet(x: Tensor, /) -> SlogdetResult:
     """The sign of each determinant, 0 if it is 0, and the logarithm of its magnitude.
 
@@ -74,6 +79,7 @@ def slogdet(x: Tensor, /) -> SlogdetResult:
     return SlogdetResult(packed[..., 0], real(packed[..., 1]))
 
 
+@of_array
 def det(x: Tensor, /) -> Tensor:
     """The determinant of each matrix of `[.., m, m]`; see `slogdet` for large ones.
 
@@ -85,15 +91,19 @@ def det(x: Tensor, /) -> Tensor:
     return packed[..., 0] * ops.exp(packed[..., 1])
 
 
+@of_array
 def matrix_power(x: Tensor, n: int, /) -> Tensor:
     """Each matrix of `[.., m, m]` to an integer power: the inverse's for negative ones.
+
+    Integers stay of their dtype and wrap, but for negative powers: these are float64.
 
     >>> import cloakwork as cw
     >>> cw.linalg.matrix_power(cw.asarray([[1.0, 1.0], [0.0, 1.0]]), 5)
     Tensor([[1., 5.],
             [0., 1.]], dtype=f64)
     """
-    x = squares(x)
+    n, floats = whole(n, "n"), squares(x)
+    x = x if n >= 0 and x.dtype.kind in "iu" else floats
     if n < 0:
         return matrix_power(inv(x), -n)
     if n < 2:
@@ -104,6 +114,7 @@ def matrix_power(x: Tensor, n: int, /) -> Tensor:
     return matmul(square, x) if n % 2 else square
 
 
+@of_array
 def pinv(x: Tensor, /, *, rtol: float | Tensor | None = None) -> Tensor:
     """The pseudo-inverse of each matrix of `[.., m, n]`: `[.., n, m]`.
 
@@ -126,5 +137,5 @@ def cutoff(s: Tensor, shape: tuple[int, ...], rtol: float | Tensor | None) -> Te
         return ops.zeros((*s.shape[:-1], 1), s.dtype)
     if rtol is None:
         rtol = max(shape[-2:]) * finfo(s.dtype).eps
-    tolerance = tensor_of(rtol, s.dtype)
+    tolerance = tensor_of(weak_operand(rtol, "rtol"), s.dtype, "rtol")
     return largest(s, axis=-1, keepdims=True) * tolerance[..., None]

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cloakwork._core import Tensor
-from cloakwork.array_api.common import Axis, axes_of
+from cloakwork.array_api.common import Axis, axes_of, real_number
 from cloakwork.array_api.datatypes import result_type
 from cloakwork.array_api.manipulation import expand_dims, moveaxis
 from cloakwork.errors import AxisError, LinAlgError, ParamError
@@ -17,6 +18,7 @@ from cloakwork.linalg.checks import matrices, squares
 from cloakwork.linalg.factors import svdvals
 from cloakwork.linalg.norms import MatrixOrder, matrix_norm, vector_norm
 from cloakwork.linalg.solutions import inv
+from cloakwork.tensors.arrays import of_array, operand
 from cloakwork.tensors.conversion import asarray
 
 
@@ -30,6 +32,7 @@ class LstsqResult(NamedTuple):
     s: Tensor
 
 
+@of_array
 def norm(
     x: Tensor, /, ord: MatrixOrder = None, axis: Axis = None, *, keepdims: bool = False
 ) -> Tensor:
@@ -42,7 +45,6 @@ def norm(
     >>> cw.linalg.norm(cw.asarray([[3.0, 4.0], [0.0, 0.0]]))
     Tensor(5., dtype=f64)
     """
-    x = asarray(x)
     axes = axes_of(axis, x.ndim)
     if axis is not None and not axes:
         raise AxisError("axis", axis, f"one axis or two, of the {x.ndim}")
@@ -58,6 +60,7 @@ def norm(
     return expand_dims(found, tuple(sorted(axes))) if keepdims else found
 
 
+@of_array
 def cond(x: Tensor, /, p: MatrixOrder = None) -> Tensor:
     """The condition number of each matrix of `[.., m, n]`: real, `[..]`.
 
@@ -69,7 +72,7 @@ def cond(x: Tensor, /, p: MatrixOrder = None) -> Tensor:
     >>> cw.linalg.cond(cw.asarray([[4.0, 0.0], [0.0, 2.0]]))
     Tensor(2., dtype=f64)
     """
-    x = matrices(asarray(x))
+    x = matrices(x)
     if 0 in x.shape[-2:]:
         raise ParamError("x", f"shape {x.shape}", "matrices with elements")
     if p is None or p in (2, -2):
@@ -80,7 +83,9 @@ def cond(x: Tensor, /, p: MatrixOrder = None) -> Tensor:
     return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
 
 
-def lstsq(x1: Tensor, x2: Tensor, /, rcond: float | None = None) -> LstsqResult:
+def lstsq(
+    x1: Tensor | ArrayLike, x2: Tensor | ArrayLike, /, rcond: float | None = None
+) -> LstsqResult:
     """The X of least norm that minimises `|x1 @ X - x2|`, for `[m, n]` and `[m, k]` or `[m]`.
 
     Also the squares of the distances (none unless `m > n` and the rank is `n`), the rank, and the
@@ -91,7 +96,8 @@ def lstsq(x1: Tensor, x2: Tensor, /, rcond: float | None = None) -> LstsqResult:
     >>> cw.linalg.lstsq(cw.asarray([[1.0], [1.0]]), cw.asarray([1.0, 3.0])).x
     Tensor([2.], dtype=f64)
     """
-    x1, x2 = matrices(asarray(x1), "x1"), asarray(x2)
+    rcond = None if rcond is None else real_number(rcond, "rcond")
+    x1, x2 = matrices(operand(x1, "x1"), "x1"), operand(x2, "x2")
     if x1.ndim != 2 or x2.ndim not in (1, 2) or x1.shape[0] != x2.shape[0]:
         got = f"shapes {x1.shape} and {x2.shape}"
         raise ParamError("x1, x2", got, "[m, n] and [m, k] or [m]")

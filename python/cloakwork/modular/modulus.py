@@ -14,20 +14,26 @@ from functools import lru_cache
 from operator import index
 from typing import overload
 
+from numpy.typing import ArrayLike
+
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
+from cloakwork.array_api.common import shape_of
 from cloakwork.errors import DTypeError, ParamError, SecretError, TraceError
 from cloakwork.lazy import public
 from cloakwork.modular.negacyclic import Transform, integers
 from cloakwork.modular.primes import group_exponent, is_prime
 from cloakwork.modular.residues import Integers, Residues
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import asarray
 
+# One modulus, or several.
+Moduli = int | Sequence[int] | Tensor | ArrayLike
 # Lazy butterflies need 4 q < 2^64.
 _MAX_MODULUS = 2**62 - 1
 
 
-def mod(q: int | Sequence[int] | Tensor) -> Modulus:
+def mod(q: Moduli) -> Modulus:
     """The integers modulo `q`; with several moduli, one for each index of the last axis.
 
     q   from 2 to 2^62 - 1, else ParamError
@@ -48,8 +54,9 @@ class Modulus:
     `several` says whether they were given as a list, which has an axis.
     """
 
-    def __init__(self, q: int | Sequence[int] | Tensor) -> None:
-        numbers: object = q.tolist() if isinstance(q, Tensor) else q
+    def __init__(self, q: Moduli) -> None:
+        is_array = not isinstance(q, int | Sequence)
+        numbers: object = operand(q, "q").tolist() if is_array else q
         if isinstance(numbers, Sequence) and not isinstance(numbers, str | bytes):
             self.several, self.moduli = True, tuple(map(_modulus, numbers))
         else:
@@ -73,7 +80,7 @@ class Modulus:
             return values
         if isinstance(values, int):
             return Residues(self, self._of_each([values % m for m in self.moduli]))
-        tensor = self._words(asarray(values))
+        tensor = self._words(operand(values, "values"))
         if self.several:
             tensor = ops.broadcast_to(tensor, self._spread(tensor.shape))
         # `modneg` accepts any word and returns a canonical residue: applied twice, it reduces.
@@ -108,7 +115,7 @@ class Modulus:
         x = self(x)
         own = self._limbs(x)
         rank = own.ndim - 1
-        axes = [*range(rank)] if axis is None else [axis] if isinstance(axis, int) else [*axis]
+        axes = [*range(rank)] if axis is None else [*shape_of(axis, "axis")]
         places = {a + x.ndim if a < 0 else a for a in axes}
         if len(places) < len(axes) or not places <= {*range(rank)}:
             raise ParamError("axis", axis, f"different axes of {rank} that hold no moduli")
@@ -212,8 +219,8 @@ def _transform(degree: int, moduli: tuple[int, ...]) -> Transform:
 @overload
 def ntt(x: Residues) -> Residues: ...
 @overload
-def ntt(x: Tensor, q: int | Sequence[int] | Tensor) -> Tensor: ...
-def ntt(x: Residues | Tensor, q: int | Sequence[int] | Tensor | None = None) -> Residues | Tensor:
+def ntt(x: Tensor | ArrayLike, q: Moduli) -> Tensor: ...
+def ntt(x: Residues | Tensor | ArrayLike, q: Moduli | None = None) -> Residues | Tensor:
     """The negacyclic NTT of residues, or of a tensor's modulo `q`; see `Modulus.ntt`.
 
     >>> import cloakwork as cw
@@ -227,8 +234,8 @@ def ntt(x: Residues | Tensor, q: int | Sequence[int] | Tensor | None = None) -> 
 @overload
 def intt(x: Residues) -> Residues: ...
 @overload
-def intt(x: Tensor, q: int | Sequence[int] | Tensor) -> Tensor: ...
-def intt(x: Residues | Tensor, q: int | Sequence[int] | Tensor | None = None) -> Residues | Tensor:
+def intt(x: Tensor | ArrayLike, q: Moduli) -> Tensor: ...
+def intt(x: Residues | Tensor | ArrayLike, q: Moduli | None = None) -> Residues | Tensor:
     """Undo `ntt`.
 
     >>> import cloakwork as cw
@@ -239,7 +246,7 @@ def intt(x: Residues | Tensor, q: int | Sequence[int] | Tensor | None = None) ->
     return ring.intt(x) if isinstance(x, Residues) else ring.intt(x).tensor
 
 
-def _ring(name: str, x: Residues | Tensor, q: int | Sequence[int] | Tensor | None) -> Modulus:
+def _ring(name: str, x: Residues | Tensor | ArrayLike, q: Moduli | None) -> Modulus:
     if isinstance(x, Residues) == (q is not None):
         raise TypeError(f"{name}: expected residues, or a tensor and a modulus")
     return x.modulus if isinstance(x, Residues) else mod(q)  # type: ignore[arg-type]

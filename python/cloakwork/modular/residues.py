@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.errors import ParamError
+from cloakwork.errors import DTypeError, ParamError
 from cloakwork.lazy import public
 from cloakwork.tensors import printing
 
@@ -84,8 +84,7 @@ class Residues:
     __radd__ = __add__
 
     def __sub__(self, other: Integers) -> Residues:
-        b = self._other(other)
-        return self + -b if b is not None else NotImplemented
+        return self + -self.modulus(other)
 
     def __rsub__(self, other: Integers) -> Residues:
         return (-self).__add__(other)
@@ -96,8 +95,6 @@ class Residues:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Integers) -> Residues:
-        if self._other(0 if isinstance(other, int) else other) is None:
-            return NotImplemented
         return self * self.modulus.inverse(other)
 
     def __rtruediv__(self, other: Integers) -> Residues:
@@ -105,7 +102,7 @@ class Residues:
 
     def __pow__(self, exponent: SupportsIndex) -> Residues:
         if not hasattr(exponent, "__index__") or isinstance(exponent, Tensor):
-            return NotImplemented
+            raise DTypeError("exponent", type(exponent).__name__, "one integer")
         times = index(exponent)
         base = self if times >= 0 else self.modulus.inverse(self)
         return self.modulus.power(base, [abs(times)] * len(self.modulus.moduli))
@@ -117,12 +114,10 @@ class Residues:
         return self
 
     def __eq__(self, other: Integers) -> Tensor:  # type: ignore[override]
-        b = self._other(other)
-        return NotImplemented if b is None else ops.equal(self.tensor, b.tensor)
+        return ops.equal(self.tensor, self.modulus(other).tensor)
 
     def __ne__(self, other: Integers) -> Tensor:  # type: ignore[override]
-        b = self._other(other)
-        return NotImplemented if b is None else ops.not_equal(self.tensor, b.tensor)
+        return ops.not_equal(self.tensor, self.modulus(other).tensor)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         return self.tensor.__array__(dtype, copy)
@@ -133,12 +128,5 @@ class Residues:
         return f"Residues({printing.elements(self.tensor, 'Residues(')}, mod {shown})"
 
     def _with(self, op: Callable[..., Tensor], other: Integers) -> Residues:
-        b = self._other(other)
-        if b is None:
-            return NotImplemented  # type: ignore[no-any-return]
-        return Residues(self.modulus, op(self.tensor, b.tensor, self.modulus.operand))
-
-    def _other(self, value: Integers) -> Residues | None:
-        """Another operand as residues; None for an unsupported operand."""
-        known = isinstance(value, Residues | Tensor | int | list | tuple)
-        return self.modulus(value) if known or hasattr(value, "__array__") else None
+        other = self.modulus(other)
+        return Residues(self.modulus, op(self.tensor, other.tensor, self.modulus.operand))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from operator import index
 
 from numpy.typing import ArrayLike
 
 from cloakwork import ops
 from cloakwork._core import Tensor, float64
-from cloakwork.array_api.common import cast, require
+from cloakwork.array_api.common import cast, require, whole
 from cloakwork.array_api.datatypes import FLOATING, KINDS, REAL
 from cloakwork.array_api.elementwise.rounding import trunc
 from cloakwork.array_api.searching import where
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.arrays import operand
 
 # Near enough to 0 that its sine divided by it is 1.
 _TINY = 1e-20
@@ -47,7 +46,7 @@ def sinc(x: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.sinc([0.0, 0.5])
     Tensor([1.        , 0.63661977], dtype=f64)
     """
-    x = asarray(x)
+    x = operand(x)
     x = x if x.dtype.name in FLOATING else cast(x, float64)
     angle = where(x == 0, _TINY, x) * math.pi
     return ops.sin(angle) / angle
@@ -60,7 +59,7 @@ def fix(x: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.fix([-1.5, 1.5])
     Tensor([-1.,  1.], dtype=f64)
     """
-    x = asarray(x)
+    x = operand(x)
     require(x, _ORDERED, "x", "real numbers, which lie between two integers")
     return ops.copy(x) if x.dtype.kind == "b" else trunc(x)
 
@@ -74,16 +73,16 @@ def around(x: ArrayLike | Tensor, /, decimals: int = 0) -> Tensor:
     >>> cw.around([0.25, 1.37], 1)
     Tensor([0.2, 1.4], dtype=f64)
     """
-    x = asarray(x)
+    x = operand(x)
     require(x, (*KINDS["bool"], *KINDS["numeric"]), "x", "real or complex numbers")
     if x.dtype.kind == "b":
         x = cast(x, float64)
-    return x.__round__(index(decimals))
+    return x.__round__(whole(decimals, "decimals"))
 
 
 def _real(x: ArrayLike | Tensor) -> Tensor:
     """Real floats; others as float64."""
-    x = asarray(x)
+    x = operand(x)
     require(x, _ORDERED, "x", "real numbers")
     return x if x.dtype.kind == "f" else cast(x, float64)
 

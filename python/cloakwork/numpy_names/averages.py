@@ -20,10 +20,13 @@ from cloakwork.array_api.manipulation import moveaxis
 from cloakwork.array_api.searching import where
 from cloakwork.array_api.sorting import sort
 from cloakwork.errors import ParamError
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import DTypeLike, asarray
 
 Method = Literal["linear", "lower", "higher", "nearest", "midpoint"]
-METHODS = frozenset(("linear", "lower", "higher", "nearest", "midpoint"))
+# Methods that take an element as it is, and all of them.
+TAKING = frozenset(("lower", "higher", "nearest"))
+METHODS = TAKING | {"linear", "midpoint"}
 
 
 def cumsum(
@@ -35,7 +38,7 @@ def cumsum(
     >>> cw.cumsum([[1, 2], [3, 4]])
     Tensor([ 1,  3,  6, 10], dtype=i64)
     """
-    x = asarray(x)
+    x = operand(x)
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
     return statistical.cumulative_sum(x, axis=axis, dtype=dtype)
 
@@ -49,7 +52,7 @@ def cumprod(
     >>> cw.cumprod([[1, 2], [3, 4]])
     Tensor([ 1,  2,  6, 24], dtype=i64)
     """
-    x = asarray(x)
+    x = operand(x)
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
     return statistical.cumulative_prod(x, axis=axis, dtype=dtype)
 
@@ -61,7 +64,7 @@ def ptp(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = False) 
     >>> cw.ptp([3, 1, 7])
     Tensor(6, dtype=i64)
     """
-    x = asarray(x)
+    x = operand(x)
     most = statistical.max(x, axis=axis, keepdims=keepdims)
     return most - statistical.min(x, axis=axis, keepdims=keepdims)
 
@@ -82,11 +85,11 @@ def average(
     >>> cw.average([1.0, 4.0], weights=[3, 1])
     Tensor(1.75, dtype=f64)
     """
-    x = asarray(x)
+    x = operand(x)
     x = x if x.dtype.kind in "fc" else cast(x, float64)
     if weights is None:
         return statistical.mean(x, axis=axis, keepdims=keepdims)
-    shares = asarray(weights)
+    shares = operand(weights, "weights")
     if shares.shape != x.shape:
         place = None if axis is None else axis_of(axis, x.ndim)
         if place is None or shares.shape != x.shape[place : place + 1]:
@@ -107,7 +110,7 @@ def median(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = Fals
     >>> cw.median([5, 1, 3, 2])
     Tensor(2.5, dtype=f64)
     """
-    x = asarray(x)
+    x = operand(x)
     axes = axes_of(axis, x.ndim)
     lines = lines_of(x, axes)
     size = lines.shape[-1]
@@ -153,8 +156,9 @@ def quantile(
     """The value below which a fraction `q` of the elements lies, along axes or of all.
 
     Between two elements, "linear" interpolates; "lower", "higher", "nearest" and "midpoint" take
-    what they say.  The axes of `q` are the result's first.  Float64 for integers and where `q` is
-    no single number, else the dtype of `x`.  NaN where an element is NaN.
+    what they say.  The axes of `q` are the result's first.  Elements that are taken keep the dtype
+    of `x`; means are float64 for integers and where `q` is no single number, else of the dtype of
+    `x`.  NaN where an element is NaN.
 
     ParamError for no elements, TypeError for complex numbers.
 
@@ -163,16 +167,18 @@ def quantile(
     Tensor([2., 3.], dtype=f64)
     """
     fractions = fractions_of(q, method)
-    x = asarray(x)
+    x = operand(x)
     axes = axes_of(axis, x.ndim)
-    lines = lines_of(x, axes)
+    takes = method in TAKING
+    lines = lines_of(x, axes, takes=takes)
     no_empty(lines.shape[-1], "x", "one element or more along the axes")
     ordered = sort(lines)
-    ordered = ordered if is_number(q) else cast(ordered, float64)
+    ordered = ordered if takes or is_number(q) else cast(ordered, float64)
     places = asarray(fractions.ravel() * (ordered.shape[-1] - 1))
     found = between(ordered, places, method)
     last = ordered[..., -1:]
-    found = moveaxis(where(isnan(last), last, found), -1, 0)
+    found = where(isnan(last), last, found) if last.dtype.kind in "fc" else found
+    found = moveaxis(found, -1, 0)
     found = kept(found, x.shape, axes) if keepdims else found
     return found.reshape((*fractions.shape, *found.shape[1:]))
 
@@ -206,7 +212,7 @@ def fractions_of(q: ArrayLike, method: str) -> NDArray[np.float64]:
     """The fractions of quantiles; ParamError for others, and for an unknown method."""
     if method not in METHODS:
         raise ParamError("method", repr(method), ", ".join(sorted(METHODS)))
-    fractions = np.asarray(q, dtype=np.float64)
+    fractions = reals_of(q)
     if not np.all((fractions >= 0) & (fractions <= 1)):
         raise ParamError("q", q, "numbers from 0 to 1")
     return fractions
@@ -214,10 +220,17 @@ def fractions_of(q: ArrayLike, method: str) -> NDArray[np.float64]:
 
 def hundredths(q: ArrayLike) -> ArrayLike:
     """Percentages as fractions: a number of one number."""
-    parts = np.asarray(q) / 100
+    parts = reals_of(q) / 100
     if not np.all((parts >= 0) & (parts <= 1)):
         raise ParamError("q", q, "numbers from 0 to 100")
     return float(parts) if is_number(q) else parts
+
+
+def reals_of(q: ArrayLike | Tensor) -> NDArray[np.float64]:
+    """Fractions or percentages as float64; DTypeError for others than real numbers."""
+    given = operand(q, "q")
+    require(given, (*KINDS["bool"], *REAL), "q", "real numbers")
+    return np.asarray(given).astype(np.float64)
 
 
 def is_number(q: object) -> bool:
@@ -225,9 +238,9 @@ def is_number(q: object) -> bool:
     return isinstance(q, int | float)
 
 
-def lines_of(x: Tensor, axes: tuple[int, ...]) -> Tensor:
-    """Floats with the axes merged into the last one."""
-    x = x if x.dtype.kind in "fc" else cast(x, float64)
+def lines_of(x: Tensor, axes: tuple[int, ...], *, takes: bool = False) -> Tensor:
+    """Floats, or integers too if elements are taken, with the axes merged into the last one."""
+    x = x if x.dtype.kind in ("fciu" if takes else "fc") else cast(x, float64)
     rest = [axis for axis in range(x.ndim) if axis not in axes]
     size = math.prod(x.shape[axis] for axis in axes)
     return ops.transpose(x, [*rest, *axes]).reshape((*(x.shape[axis] for axis in rest), size))

@@ -6,11 +6,11 @@ from numpy.typing import ArrayLike
 
 from cloakwork._core import Tensor, float64
 from cloakwork.array_api import statistical
-from cloakwork.array_api.common import axes_of, axis_of, cast
+from cloakwork.array_api.common import axes_of, axis_of, cast, real_number, whole
 from cloakwork.array_api.manipulation import concat, moveaxis
 from cloakwork.array_api.utility import diff
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.arrays import operand
 
 # Weights of the elements of an axis, the first axis here, for one difference quotient.
 _Weights = list[Tensor | float]
@@ -33,11 +33,11 @@ def ediff1d(
     >>> cw.ediff1d([1, 4, 9], to_end=0)
     Tensor([3, 5, 0], dtype=i64)
     """
-    flat = asarray(x).reshape(-1)
+    flat = operand(x).reshape(-1)
     if flat.dtype.kind == "b":
         raise DTypeError("x", "bool", "numbers, which have differences")
     ends = [
-        [] if piece is None else [_end(asarray(piece), flat, place)]
+        [] if piece is None else [_end(operand(piece, place), flat, place)]
         for piece, place in ((to_begin, "to_begin"), (to_end, "to_end"))
     ]
     return concat([*ends[0], diff(flat), *ends[1]])
@@ -65,13 +65,14 @@ def trapezoid(
     >>> cw.trapezoid([1, 2, 4], [0, 1, 3])
     Tensor(7.5, dtype=f64)
     """
-    y = _floats(asarray(y), "y")
+    y = _floats(operand(y, "y"), "y")
     place = axis_of(axis, y.ndim)
     lines = moveaxis(y, place, -1)
     pairs = (lines[..., 1:] + lines[..., :-1]) / 2.0
+    dx = real_number(dx, "dx")
     if x is None:
         return statistical.sum(pairs, axis=-1) * dx
-    at = _floats(asarray(x), "x")
+    at = _floats(operand(x), "x")
     if at.ndim not in (1, y.ndim):
         raise ParamError("x", f"{at.ndim} axes", f"one axis, or {y.ndim} as y has")
     at = at if at.ndim == 1 else moveaxis(at, place, -1)
@@ -99,11 +100,11 @@ def gradient(
     >>> cw.gradient([1, 4, 9, 16])
     Tensor([3., 4., 6., 7.], dtype=f64)
     """
-    f = _floats(asarray(f), "f")
-    if edge_order not in (1, 2):
+    f = _floats(operand(f, "f"), "f")
+    if whole(edge_order, "edge_order") not in (1, 2):
         raise ParamError("edge_order", edge_order, "1 or 2")
     axes = axes_of(axis, f.ndim)
-    given = [_floats(asarray(distance), "varargs") for distance in varargs] or [asarray(1.0)]
+    given = [_floats(operand(one, "varargs"), "varargs") for one in varargs or (1.0,)]
     if len(given) == 1 and given[0].ndim == 0:
         given *= len(axes)
     if len(given) != len(axes):

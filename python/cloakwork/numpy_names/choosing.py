@@ -9,14 +9,12 @@ from numpy.typing import ArrayLike
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.array_api.common import Operand, axis_of, no_empty, tensor_of
+from cloakwork.array_api.common import axis_of, no_empty, tensor_of, weak_operand
 from cloakwork.array_api.datatypes import result_type
 from cloakwork.array_api.manipulation import concat, moveaxis, stack, unstack
 from cloakwork.array_api.searching import where
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.tensors.conversion import asarray
-
-_NUMBERS = (int, float, complex)
+from cloakwork.tensors.arrays import operand
 
 
 def select(
@@ -34,28 +32,23 @@ def select(
     >>> cw.select([x < 3, x < 7], [x, 10 * x], -1)
     Tensor([ 1, 50, -1], dtype=i64)
     """
-    conditions = [asarray(condition) for condition in condlist]
-    choices: list[Operand] = [_operand(choice) for choice in choicelist]
+    conditions = [operand(one, f"condlist[{place}]") for place, one in enumerate(condlist)]
+    choices = [weak_operand(one, f"choicelist[{place}]") for place, one in enumerate(choicelist)]
     no_empty(len(conditions), "condlist", "one condition or more")
     if len(choices) != len(conditions):
         raise ParamError("choicelist", f"{len(choices)} choices", f"{len(conditions)}, as condlist")
     for place, condition in enumerate(conditions):
         if condition.dtype.kind != "b":
             raise DTypeError(f"condlist[{place}]", condition.dtype.name, "bool")
-    rest = _operand(default)
+    rest = weak_operand(default, "default")
     dtype = result_type(*choices, rest)
-    found = tensor_of(rest, dtype)
+    found = tensor_of(rest, dtype, "default")
     for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
-        found = where(condition, tensor_of(choice, dtype), found)
+        found = where(condition, tensor_of(choice, dtype, "choicelist"), found)
     return found
 
 
-def _operand(x: Any) -> Operand:
-    """A tensor, or a number of Python's, which takes the dtype of others."""
-    return x if type(x) in _NUMBERS else asarray(x)
-
-
-def block(arrays: Any, /) -> Tensor:
+def block(arrays: ArrayLike | Tensor | list[Any], /) -> Tensor:
     """Nested lists of arrays as one: joined along the last axis inside, and so on outwards.
 
     >>> import cloakwork as cw
@@ -85,13 +78,13 @@ def _depth(arrays: Any, place: str) -> int:
 
 def _rank(arrays: Any) -> int:
     """The most axes of an array."""
-    return max(map(_rank, arrays)) if isinstance(arrays, list) else asarray(arrays).ndim
+    return max(map(_rank, arrays)) if isinstance(arrays, list) else operand(arrays, "arrays").ndim
 
 
 def _joined(arrays: Any, rank: int, depth: int) -> Tensor:
     if isinstance(arrays, list):
         return concat([_joined(part, rank, depth - 1) for part in arrays], axis=-depth)
-    x = asarray(arrays)
+    x = operand(arrays, "arrays")
     return x.reshape((1,) * (rank - x.ndim) + x.shape)
 
 
@@ -113,13 +106,13 @@ def apply_along_axis(
     Tensor([[2, 1],
             [4, 3]], dtype=i64)
     """
-    x = asarray(x)
+    x = operand(x)
     place = axis_of(axis, x.ndim)
     lines = moveaxis(x, place, -1)
     rest = lines.shape[:-1]
     if 0 in rest:
         raise ParamError("x", f"shape {x.shape}", f"elements along all axes but {axis}")
-    made = [asarray(func1d(line, *args, **kwargs)) for line in unstack(_rows(lines))]
+    made = [operand(func1d(line, *args, **kwargs), "func1d") for line in unstack(_rows(lines))]
     found = stack(made)
     found = found.reshape((*rest, *found.shape[1:]))
     added = tuple(range(place, place + made[0].ndim))

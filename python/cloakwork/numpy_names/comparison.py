@@ -14,7 +14,7 @@ from cloakwork.array_api.elementwise.comparison import isfinite, isinf, isnan, s
 from cloakwork.array_api.manipulation import broadcast_shapes
 from cloakwork.array_api.utility import all as every
 from cloakwork.errors import ParamError
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.arrays import operand
 
 _ORDERED = (*KINDS["bool"], *REAL)
 
@@ -36,7 +36,7 @@ def isclose(
     >>> cw.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
     Tensor([ True, False], dtype=bool)
     """
-    x1, x2 = _floats(asarray(x1)), _floats(asarray(x2))
+    x1, x2 = _floats(operand(x1, "x1")), _floats(operand(x2, "x2"))
     near = ops.abs(x1 - x2) <= ops.abs(x2) * rtol + atol
     close = (near & isfinite(x2)) | (x1 == x2)
     return close | (isnan(x1) & isnan(x2)) if equal_nan else close
@@ -73,7 +73,7 @@ def array_equal(
     >>> cw.array_equal([1, 2], [1.0, 2.0])
     True
     """
-    x1, x2 = asarray(x1), asarray(x2)
+    x1, x2 = operand(x1, "x1"), operand(x2, "x2")
     if x1.shape != x2.shape:
         return False
     equal = x1 == x2
@@ -91,7 +91,7 @@ def array_equiv(x1: ArrayLike | Tensor, x2: ArrayLike | Tensor, /) -> builtins.b
     >>> cw.array_equiv([1, 2], [[1, 2], [1, 2]])
     True
     """
-    x1, x2 = asarray(x1), asarray(x2)
+    x1, x2 = operand(x1, "x1"), operand(x2, "x2")
     try:
         broadcast_shapes(x1.shape, x2.shape)
     except ParamError:
@@ -106,7 +106,7 @@ def isposinf(x: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.isposinf([cw.inf, -cw.inf, 1.0])
     Tensor([ True, False, False], dtype=bool)
     """
-    x = asarray(x)
+    x = operand(x)
     require(x, _ORDERED, "x", "real numbers, which have a sign")
     return isinf(x) & ~signbit(x) if x.dtype.kind == "f" else ops.zeros(x.shape, "bool")
 
@@ -118,6 +118,6 @@ def isneginf(x: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.isneginf([cw.inf, -cw.inf, 1.0])
     Tensor([False,  True, False], dtype=bool)
     """
-    x = asarray(x)
+    x = operand(x)
     require(x, _ORDERED, "x", "real numbers, which have a sign")
     return isinf(x) & signbit(x) if x.dtype.kind == "f" else ops.zeros(x.shape, "bool")

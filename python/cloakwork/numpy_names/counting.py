@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from cloakwork import ops
 from cloakwork._core import Tensor, float64
-from cloakwork.array_api.common import axis_of, cast, require
+from cloakwork.array_api.common import axis_of, cast, require, whole
 from cloakwork.array_api.datatypes import KINDS, REAL
 from cloakwork.array_api.searching import count_nonzero, searchsorted
 from cloakwork.errors import ParamError
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import asarray
 
 
@@ -25,7 +26,7 @@ def argwhere(x: ArrayLike | Tensor, /) -> Tensor:
     Tensor([[0, 1],
             [1, 0]], dtype=i64)
     """
-    x = asarray(x)
+    x = operand(x)
     return ops.nonzero(x, int(count_nonzero(x)))
 
 
@@ -36,7 +37,7 @@ def flatnonzero(x: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.flatnonzero([[0, 7], [8, 0]])
     Tensor([1, 2], dtype=i64)
     """
-    return argwhere(asarray(x).reshape(-1))[:, 0]
+    return argwhere(operand(x).reshape(-1))[:, 0]
 
 
 def bincount(
@@ -50,7 +51,7 @@ def bincount(
     >>> cw.bincount([1, 3, 1])
     Tensor([0, 2, 0, 1], dtype=i64)
     """
-    given, shares = _array(x), None if weights is None else _array(weights)
+    given, shares = _array(x), None if weights is None else _array(weights, "weights")
     return _by_numpy("x", lambda: np.bincount(given, shares, minlength))
 
 
@@ -72,10 +73,11 @@ def histogram(
     >>> cw.histogram([1.0, 2.0, 2.5], 2)[0]
     Tensor([1, 2], dtype=i64)
     """
-    given, shares = _array(x), None if weights is None else _array(weights)
-    edges: Any = bins if isinstance(bins, int | str) else _array(bins)
+    given, shares = _array(x), None if weights is None else _array(weights, "weights")
+    edges: Any = bins if isinstance(bins, int | str) else _array(bins, "bins")
+    ends: Any = None if range is None else _reals(range, "range")
     try:
-        made = np.histogram(given, edges, range, density, shares)
+        made = np.histogram(given, edges, ends, density, shares)
     except (ValueError, TypeError) as error:
         raise ParamError("histogram", error, "elements, bins and weights that fit") from error
     return asarray(made[0]), asarray(made[1])
@@ -104,15 +106,16 @@ def histogram2d(
     points = _reals(x, "x"), _reals(y, "y")
     shares = None if weights is None else _reals(weights, "weights")
     edges: Any = bins
-    if isinstance(bins, Tensor):
+    if isinstance(bins, list | tuple):
+        edges = [part if isinstance(part, int | float) else _reals(part, "bins") for part in bins]
+    elif not isinstance(bins, int):
         edges = _reals(bins, "bins")
-    elif isinstance(bins, list | tuple):
-        edges = [_reals(part, "bins") if isinstance(part, Tensor) else part for part in bins]
+    ends = None if range is None else _reals(range, "range")
     find: Callable[..., Any] = np.histogram2d
     try:
         with np.errstate(divide="ignore", invalid="ignore"):
-            made = find(*points, edges, range, density, shares)
-    except (ValueError, TypeError) as error:
+            made = find(*points, edges, ends, density, shares)
+    except (ValueError, TypeError, IndexError) as error:
         raise ParamError("histogram2d", error, "points, bins and weights that fit") from error
     counts, first, second = map(asarray, made)
     return counts, first, second
@@ -127,7 +130,7 @@ def digitize(x: ArrayLike | Tensor, bins: ArrayLike, /, *, right: bool = False) 
     >>> cw.digitize([0.5, 1.0, 2.5], [1.0, 2.0])
     Tensor([0, 1, 2], dtype=i64)
     """
-    edges = _array(bins)
+    edges = _array(bins, "bins")
     if edges.ndim != 1:
         raise ParamError("bins", f"{edges.ndim} axes", "one axis")
     ascends = bool(np.all(edges[1:] >= edges[:-1]))
@@ -135,8 +138,8 @@ def digitize(x: ArrayLike | Tensor, bins: ArrayLike, /, *, right: bool = False) 
         raise ParamError("bins", "numbers out of order", "ascending or descending edges")
     side: Literal["left", "right"] = "left" if right else "right"
     if ascends:
-        return searchsorted(asarray(edges), asarray(x), side=side)
-    return edges.size - searchsorted(asarray(edges[::-1]), asarray(x), side=side)
+        return searchsorted(asarray(edges), operand(x), side=side)
+    return edges.size - searchsorted(asarray(edges[::-1]), operand(x), side=side)
 
 
 def interp(
@@ -158,7 +161,7 @@ def interp(
     >>> cw.interp([0.5, 9.0], [0.0, 1.0], [10.0, 20.0])
     Tensor([15., 20.], dtype=f64)
     """
-    at, points, values = _array(x), _array(xp), _array(fp)
+    at, points, values = _array(x), _array(xp, "xp"), _array(fp, "fp")
     return _by_numpy("xp", lambda: np.interp(at, points, values, left, right, period))
 
 
@@ -202,12 +205,12 @@ def cov(
     Tensor([[0.5, 1. ],
             [1. , 2. ]], dtype=f64)
     """
-    x = asarray(x)
+    x = operand(x)
     if x.ndim > 2:
         raise ParamError("x", f"{x.ndim} axes", "two axes at most: variables and observations")
     x = x if x.dtype.name in ("float64", "complex128") else _doubled(x)
     rows = x.reshape(1, -1) if x.ndim < 2 else (x if rowvar else x.mT)
-    divisor = rows.shape[1] - (int(not bias) if ddof is None else ddof)
+    divisor = rows.shape[1] - (int(not bias) if ddof is None else whole(ddof, "ddof"))
     count = float(rows.shape[1])
     distances = rows - ops.sum(rows, (1,), keepdims=True) / count
     other = ops.conj(distances) if x.dtype.kind == "c" else distances
@@ -239,14 +242,14 @@ def _doubled(x: Tensor) -> Tensor:
     return x.astype("complex128") if x.dtype.kind == "c" else cast(x, float64)
 
 
-def _array(x: ArrayLike | Tensor) -> np.ndarray[Any, np.dtype[Any]]:
+def _array(x: ArrayLike | Tensor, place: str = "x") -> np.ndarray[Any, np.dtype[Any]]:
     """The elements as NumPy's array, shared where possible; TraceError in a trace."""
-    return np.asarray(asarray(x))
+    return np.asarray(operand(x, place))
 
 
 def _reals(x: ArrayLike | Tensor, place: str) -> np.ndarray[Any, np.dtype[Any]]:
     """Real numbers as NumPy's array; TypeError for others."""
-    x = asarray(x)
+    x = operand(x, place)
     require(x, (*KINDS["bool"], *REAL), place, "real numbers, which lie in bins")
     return _array(x)
 

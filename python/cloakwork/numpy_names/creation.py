@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cloakwork._core import Tensor
+from cloakwork.array_api.common import number, real_number, whole
 from cloakwork.array_api.creation import eye, zeros
 from cloakwork.array_api.manipulation import concat
 from cloakwork.array_api.searching import where
 from cloakwork.errors import ParamError
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import DTypeLike, asarray
 
 
@@ -27,7 +29,7 @@ def array(
     >>> cw.array([1, 2], ndmin=2)
     Tensor([[1, 2]], dtype=i64)
     """
-    made = asarray(x, dtype, copy=copy)
+    made, ndmin = asarray(x, dtype, copy=copy), whole(ndmin, "ndmin")
     return made.reshape((1,) * (ndmin - made.ndim) + made.shape) if made.ndim < ndmin else made
 
 
@@ -52,7 +54,7 @@ def diag(x: ArrayLike | Tensor, /, k: int = 0) -> Tensor:
     Tensor([[1, 0],
             [0, 2]], dtype=i64)
     """
-    x = asarray(x)
+    x, k = operand(x), whole(k, "k")
     if x.ndim == 2:
         return diagonal(x, k)
     if x.ndim != 1:
@@ -87,13 +89,15 @@ def logspace(
     >>> cw.logspace(0, 2, 3)
     Tensor([  1.,  10., 100.], dtype=f64)
     """
+    start, stop = real_number(start, "start"), real_number(stop, "stop")
+    base = real_number(base, "base")
     made = asarray(np.logspace(start, stop, _count(num), endpoint=endpoint, base=base))
     return made if dtype is None else made.astype(dtype)
 
 
 def geomspace(
-    start: float,
-    stop: float,
+    start: complex,
+    stop: complex,
     /,
     num: int = 50,
     *,
@@ -108,6 +112,7 @@ def geomspace(
     >>> cw.geomspace(1, 100, 3)
     Tensor([  1.,  10., 100.], dtype=f64)
     """
+    start, stop = number(start, "start"), number(stop, "stop")
     for name, end in (("start", start), ("stop", stop)):
         if end == 0:
             raise ParamError(name, end, "a number other than 0, as ratios are equal")
@@ -116,6 +121,6 @@ def geomspace(
 
 
 def _count(num: int) -> int:
-    if num < 0:
+    if whole(num, "num") < 0:
         raise ParamError("num", num, "0 or more")
     return num

@@ -17,6 +17,7 @@ from cloakwork.array_api.indexing import take
 from cloakwork.array_api.manipulation import concat, moveaxis
 from cloakwork.errors import DTypeError, ParamError, TensorIndexError
 from cloakwork.numpy_names.counting import argwhere
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import asarray
 
 # Where to insert or delete along an axis.
@@ -44,7 +45,7 @@ def insert(
     places = _places(obj, size, size + 1)
     if places.ndim > 1:
         raise ParamError("obj", f"{places.ndim} axes", "a number, or places along one axis")
-    added = asarray(values).astype(x.dtype)
+    added = operand(values, "values").astype(x.dtype)
     added = added.reshape((1,) * (x.ndim - added.ndim) + added.shape)
     if places.ndim == 0:
         added = moveaxis(added, 0, place)
@@ -86,8 +87,8 @@ def resize(x: ArrayLike | Tensor, new_shape: int | Sequence[int], /) -> Tensor:
     Tensor([[1, 2],
             [3, 1]], dtype=i64)
     """
-    flat = asarray(x).reshape(-1)
-    shape = shape_of(new_shape)
+    flat = operand(x).reshape(-1)
+    shape = shape_of(new_shape, "new_shape")
     if any(size < 0 for size in shape):
         raise ParamError("new_shape", shape, "sizes of 0 or more")
     if flat.size == 0:
@@ -113,7 +114,7 @@ def trim_zeros(
     ends = given.lower() if isinstance(given, str) else ""
     if ends not in ("fb", "bf", "f", "b"):
         raise ParamError("trim", repr(trim), "'f' for the front, 'b' for the back, or 'fb'")
-    x = asarray(x)
+    x = operand(x)
     axes = axes_of(axis, x.ndim)
     found = np.asarray(argwhere(x))
     none = found.size == 0
@@ -132,7 +133,7 @@ def trim_zeros(
 
 def _along(x: ArrayLike | Tensor, axis: int | None) -> tuple[Tensor, int]:
     """A tensor and the axis to change; flattened without one."""
-    x = asarray(x)
+    x = operand(x)
     return (x.reshape(-1), 0) if axis is None else (x, axis_of(axis, x.ndim))
 
 
@@ -140,7 +141,7 @@ def _places(obj: Places, size: int, most: int, *, whole_mask: bool = False) -> N
     """Places below `most`, counted from 0, of an axis of that size; one alone has no axes."""
     if isinstance(obj, slice):
         return np.arange(*obj.indices(size))
-    given = np.asarray(obj)
+    given = np.asarray(operand(obj, "obj"))
     if given.dtype == bool and given.ndim:
         if given.ndim > 1 or (whole_mask and given.size != size):
             expected = f"one axis of size {size}" if whole_mask else "one axis"

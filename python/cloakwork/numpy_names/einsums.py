@@ -17,7 +17,7 @@ from cloakwork.array_api.linear import matmul
 from cloakwork.array_api.manipulation import moveaxis
 from cloakwork.array_api.statistical import sum as total
 from cloakwork.numpy_names.subscripts import Parsed, parse
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.arrays import operand
 
 # A tensor, and the label of each of its axes.
 Labelled = tuple[Tensor, str]
@@ -37,7 +37,7 @@ def einsum(subscripts: str, /, *operands: ArrayLike | Tensor) -> Tensor:
     >>> cw.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 10])
     Tensor([21, 43], dtype=i64)
     """
-    tensors = [asarray(operand) for operand in operands]
+    tensors = [operand(one, f"operands[{place}]") for place, one in enumerate(operands)]
     parsed = parse(subscripts, [tensor.shape for tensor in tensors])
     truths = all(tensor.dtype == bool_ for tensor in tensors)
     if truths:

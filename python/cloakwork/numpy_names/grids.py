@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import index
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cloakwork._core import Tensor
+from cloakwork.array_api.common import whole
 from cloakwork.array_api.creation import ones, tril
 from cloakwork.array_api.indexing import indices_of
 from cloakwork.errors import ParamError
@@ -28,7 +28,8 @@ def tri(N: int, /, M: int | None = None, k: int = 0, dtype: DTypeLike | None = N
     Tensor([[1, 1, 0],
             [1, 1, 1]], dtype=i64)
     """
-    return tril(ones((index(N), index(N if M is None else M)), dtype=dtype), k=index(k))
+    rows = whole(N, "N")
+    return tril(ones((rows, rows if M is None else whole(M, "M")), dtype=dtype), k=k)
 
 
 def tril_indices(n: int, /, k: int = 0, m: int | None = None) -> tuple[Tensor, Tensor]:
@@ -38,7 +39,9 @@ def tril_indices(n: int, /, k: int = 0, m: int | None = None) -> tuple[Tensor, T
     >>> cw.tril_indices(2)
     (Tensor([0, 1, 1], dtype=i64), Tensor([0, 0, 1], dtype=i64))
     """
-    rows, columns = np.tril_indices(_size("n", n), index(k), None if m is None else _size("m", m))
+    rows, columns = np.tril_indices(
+        _size("n", n), whole(k, "k"), None if m is None else _size("m", m)
+    )
     return asarray(rows), asarray(columns)
 
 
@@ -49,7 +52,9 @@ def triu_indices(n: int, /, k: int = 0, m: int | None = None) -> tuple[Tensor, T
     >>> cw.triu_indices(2)
     (Tensor([0, 0, 1], dtype=i64), Tensor([0, 1, 1], dtype=i64))
     """
-    rows, columns = np.triu_indices(_size("n", n), index(k), None if m is None else _size("m", m))
+    rows, columns = np.triu_indices(
+        _size("n", n), whole(k, "k"), None if m is None else _size("m", m)
+    )
     return asarray(rows), asarray(columns)
 
 
@@ -65,7 +70,7 @@ def unravel_index(
     >>> cw.unravel_index([1, 5], (2, 3))
     (Tensor([0, 1], dtype=i64), Tensor([1, 2], dtype=i64))
     """
-    given = np.asarray(indices_of(asarray(indices)))
+    given = np.asarray(indices_of(indices))
     found = _by_numpy("indices", lambda: np.unravel_index(given, shape, order))
     return tuple(asarray(part) for part in found)
 
@@ -87,15 +92,15 @@ def ravel_multi_index(
     >>> cw.ravel_multi_index(([0, 1], [1, 2]), (2, 3))
     Tensor([1, 5], dtype=i64)
     """
-    given = tuple(np.asarray(indices_of(asarray(part), "multi_index")) for part in multi_index)
+    given = tuple(np.asarray(indices_of(part, "multi_index")) for part in multi_index)
     ravel: Callable[..., Any] = np.ravel_multi_index
     return asarray(_by_numpy("multi_index", lambda: ravel(given, dims, mode, order)))
 
 
 def _size(name: str, size: int) -> int:
-    if index(size) < 0:
+    if whole(size, name) < 0:
         raise ParamError(name, size, "0 or more")
-    return index(size)
+    return whole(size, name)
 
 
 def _by_numpy(place: str, make: Callable[[], Any]) -> Any:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.array_api import statistical
-from cloakwork.array_api.common import Axis, axes_of, cast, require, some_along
+from cloakwork.array_api.common import Axis, axes_of, cast, real_number, require, some_along
 from cloakwork.array_api.creation import full
 from cloakwork.array_api.datatypes import FLOATING, REAL, finfo
 from cloakwork.array_api.elementwise.comparison import isnan
@@ -17,7 +17,8 @@ from cloakwork.array_api.utility import any as some
 from cloakwork.errors import ParamError
 from cloakwork.numpy_names.averages import cumprod, cumsum
 from cloakwork.numpy_names.comparison import isneginf, isposinf
-from cloakwork.tensors.conversion import DTypeLike, asarray
+from cloakwork.tensors.arrays import operand
+from cloakwork.tensors.conversion import DTypeLike
 
 
 def nansum(
@@ -34,7 +35,7 @@ def nansum(
     >>> cw.nansum([1.0, cw.nan, 2.0])
     Tensor(3., dtype=f64)
     """
-    filled = _filled(asarray(x), 0.0)
+    filled = _filled(operand(x), 0.0)
     return statistical.sum(filled, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -81,7 +82,7 @@ def nanvar(
     if x.dtype.name not in FLOATING:
         x = x.astype("float64")
     squares = ops.square(ops.abs(x - nanmean(x, axis, keepdims=True)))
-    freedom = _count(x, axis, keepdims) - float(ddof)
+    freedom = _count(x, axis, keepdims) - real_number(ddof, "ddof")
     # A distance of an infinity may be NaN, and counts: only elements are left out.
     total = statistical.sum(where(isnan(x), 0.0, squares), axis=axis, keepdims=keepdims)
     return total / cast(where(freedom > 0.0, freedom, _nan(freedom)), total.dtype)
@@ -112,7 +113,7 @@ def nanstd(
 
 def _as(x: ArrayLike | Tensor, dtype: DTypeLike | None) -> Tensor:
     """A tensor, converted where a dtype is given."""
-    return asarray(x) if dtype is None else asarray(x).astype(dtype)
+    return operand(x) if dtype is None else operand(x).astype(dtype)
 
 
 def nanmax(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = False) -> Tensor:
@@ -124,7 +125,7 @@ def nanmax(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = Fals
     >>> cw.nanmax([1.0, cw.nan, 2.0])
     Tensor(2., dtype=f64)
     """
-    x = asarray(x)
+    x = operand(x)
     found = statistical.max(_filled(x, float("-inf")), axis=axis, keepdims=keepdims)
     return _or_nan(found, x, axis, keepdims)
 
@@ -138,7 +139,7 @@ def nanmin(x: ArrayLike | Tensor, /, axis: Axis = None, *, keepdims: bool = Fals
     >>> cw.nanmin([1.0, cw.nan, 2.0])
     Tensor(1., dtype=f64)
     """
-    x = asarray(x)
+    x = operand(x)
     found = statistical.min(_filled(x, float("inf")), axis=axis, keepdims=keepdims)
     return _or_nan(found, x, axis, keepdims)
 
@@ -157,7 +158,7 @@ def nanprod(
     >>> cw.nanprod([2.0, cw.nan, 3.0])
     Tensor(6., dtype=f64)
     """
-    filled = _filled(asarray(x), 1.0)
+    filled = _filled(operand(x), 1.0)
     return statistical.prod(filled, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
@@ -170,7 +171,7 @@ def nancumsum(
     >>> cw.nancumsum([1.0, cw.nan, 2.0])
     Tensor([1., 1., 3.], dtype=f64)
     """
-    return cumsum(_filled(asarray(x), 0.0), axis, dtype)
+    return cumsum(_filled(operand(x), 0.0), axis, dtype)
 
 
 def nancumprod(
@@ -182,7 +183,7 @@ def nancumprod(
     >>> cw.nancumprod([2.0, cw.nan, 3.0])
     Tensor([2., 2., 6.], dtype=f64)
     """
-    return cumprod(_filled(asarray(x), 1.0), axis, dtype)
+    return cumprod(_filled(operand(x), 1.0), axis, dtype)
 
 
 def nanargmax(
@@ -219,7 +220,7 @@ def nanargmin(
 
 def _numbers(x: ArrayLike | Tensor, axis: int | None) -> Tensor:
     """A tensor with a number that is not NaN along the axis; ParamError for others."""
-    x = asarray(x)
+    x = operand(x)
     some_along(x, axes_of(axis, x.ndim))
     if x.dtype.kind == "f" and bool(some(every(isnan(x), axis=axis))):
         raise ParamError("x", "NaN alone", "a number along the axis; or use argmax or argmin")
@@ -241,7 +242,7 @@ def nan_to_num(
     >>> cw.nan_to_num([cw.nan, 1.0, cw.inf], posinf=9.0)
     Tensor([0., 1., 9.], dtype=f64)
     """
-    x = asarray(x)
+    x = operand(x)
     require(x, ("bool", *REAL), "x", "real numbers; of complex ones replace real(x) and imag(x)")
     if x.dtype.kind != "f":
         return ops.copy(x)

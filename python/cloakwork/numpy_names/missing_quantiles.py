@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from cloakwork import ops
-from cloakwork._core import Tensor, float64
+from cloakwork._core import Tensor, bool_, float64
 from cloakwork.array_api.common import Axis, axes_of, cast
-from cloakwork.array_api.creation import full
+from cloakwork.array_api.creation import full, ones_like
 from cloakwork.array_api.elementwise.comparison import isnan
 from cloakwork.array_api.manipulation import moveaxis
 from cloakwork.array_api.searching import count_nonzero
 from cloakwork.array_api.sorting import sort
 from cloakwork.numpy_names.averages import (
+    TAKING,
     Method,
     between,
     fractions_of,
@@ -21,7 +21,9 @@ from cloakwork.numpy_names.averages import (
     is_number,
     kept,
     lines_of,
+    reals_of,
 )
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import asarray
 
 
@@ -78,16 +80,18 @@ def _reduced(
     x: ArrayLike | Tensor, q: ArrayLike, axis: Axis, method: str, keepdims: bool
 ) -> Tensor:
     """Quantiles, or for the method "mean" the mean of the two next elements."""
-    fractions = np.asarray(q, dtype=np.float64)
-    x = asarray(x)
+    fractions, takes = reals_of(q), method in TAKING
+    x = operand(x)
     axes = axes_of(axis, x.ndim)
     # NaN are last, and no others are chosen where all are NaN.
-    ordered = sort(lines_of(x, axes))
-    ordered = ordered if is_number(q) else cast(ordered, float64)
+    ordered = sort(lines_of(x, axes, takes=takes and x.size > 0))
+    ordered = ordered if takes or is_number(q) else cast(ordered, float64)
     if ordered.shape[-1] == 0:
         found = full((fractions.size, *ordered.shape[:-1]), float("nan"), dtype=ordered.dtype)
     else:
-        numbers = cast(count_nonzero(~isnan(ordered), axis=-1, keepdims=True), float64)
+        is_float = ordered.dtype.kind in "fc"
+        counted = ~isnan(ordered) if is_float else ones_like(ordered, dtype=bool_)
+        numbers = cast(count_nonzero(counted, axis=-1, keepdims=True), float64)
         places = ops.maximum(numbers - 1.0, asarray(0.0)) * asarray(fractions.ravel())
         found = moveaxis(between(ordered, places, method), -1, 0)
     found = kept(found, x.shape, axes) if keepdims else found

@@ -15,7 +15,7 @@ from cloakwork.array_api.indexing import take_along_axis
 from cloakwork.array_api.manipulation import unstack
 from cloakwork.array_api.sorting import argsort, sort
 from cloakwork.errors import DTypeError, ParamError
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.arrays import operand
 
 
 def lexsort(keys: Sequence[ArrayLike | Tensor] | Tensor, /, axis: int = -1) -> Tensor:
@@ -28,7 +28,8 @@ def lexsort(keys: Sequence[ArrayLike | Tensor] | Tensor, /, axis: int = -1) -> T
     >>> cw.lexsort(([3, 1, 2], [0, 0, -1]))
     Tensor([2, 1, 0], dtype=i64)
     """
-    rows = [asarray(key) for key in (unstack(keys) if isinstance(keys, Tensor) else keys)]
+    given = unstack(keys) if isinstance(keys, Tensor) else keys
+    rows = [operand(key, f"keys[{place}]") for place, key in enumerate(given)]
     if not rows:
         raise ParamError("keys", "none", "one key or more")
     shape = rows[0].shape
@@ -75,7 +76,7 @@ def _checked(
     x: ArrayLike | Tensor, kth: int | Sequence[int], axis: int | None
 ) -> tuple[Tensor, int]:
     """A tensor and the axis to sort; errors for places that the axis does not have."""
-    x = asarray(x)
+    x = operand(x)
     x, axis = (x.reshape(-1), 0) if axis is None else (x, axis)
     place = axis_of(axis, x.ndim)
     given = np.asarray(kth)

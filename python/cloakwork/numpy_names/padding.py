@@ -14,6 +14,7 @@ from cloakwork.array_api.creation import full
 from cloakwork.array_api.indexing import take
 from cloakwork.array_api.manipulation import concat
 from cloakwork.errors import ParamError
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import asarray
 
 Mode = Literal["constant", "edge", "reflect", "symmetric", "wrap"]
@@ -37,7 +38,7 @@ def pad(
     >>> cw.pad([1, 2, 3], (1, 2), "reflect")
     Tensor([2, 1, 2, 3, 2, 1], dtype=i64)
     """
-    x = asarray(x)
+    x = operand(x)
     if mode not in _MODES:
         raise ParamError("mode", repr(mode), ", ".join(map(repr, _MODES)))
     widths = _pairs("pad_width", pad_width, x.ndim)
@@ -68,7 +69,7 @@ def _pairs(place: str, given: object, rank: int) -> list[tuple[Any, Any]]:
 def _constant(x: Tensor, axis: int, pair: tuple[int, int], values: tuple[Any, Any]) -> Tensor:
     shapes = [(*x.shape[:axis], width, *x.shape[axis + 1 :]) for width in pair]
     before, after = (
-        full(shape, asarray(value).astype(x.dtype))
+        full(shape, operand(value, "constant_values").astype(x.dtype))
         for shape, value in zip(shapes, values, strict=True)
     )
     return concat([before, x, after], axis=axis)

@@ -7,7 +7,6 @@ their last bits, integers do not.
 
 from __future__ import annotations
 
-from operator import index
 from typing import Any, Literal
 
 import numpy as np
@@ -15,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import ops
 from cloakwork._core import Tensor, bool_, complex128, float64, int64
-from cloakwork.array_api.common import cast, no_empty
+from cloakwork.array_api.common import cast, no_empty, whole
 from cloakwork.array_api.creation import ones, zeros, zeros_like
 from cloakwork.array_api.datatypes import FLOATING, finfo, result_type
 from cloakwork.array_api.indexing import take
@@ -27,6 +26,7 @@ from cloakwork.array_api.statistical import sum as total
 from cloakwork.errors import ParamError, TraceError
 from cloakwork.linalg.systems import lstsq
 from cloakwork.numpy_names.shapes import atleast_1d
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import asarray
 
 Mode = Literal["full", "same", "valid"]
@@ -47,7 +47,7 @@ def convolve(a: ArrayLike | Tensor, v: ArrayLike | Tensor, /, mode: Mode = "full
     >>> cw.convolve([1, 2, 3], [1, 10])
     Tensor([ 1, 12, 23, 30], dtype=i64)
     """
-    long, short = _vectors(atleast_1d(a), atleast_1d(v))
+    long, short = _vectors(*(atleast_1d(operand(one, name)) for one, name in ((a, "a"), (v, "v"))))
     if short.size > long.size:
         long, short = short, long
     n, m = long.size, short.size
@@ -82,7 +82,7 @@ def polyval(p: ArrayLike | Tensor, x: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.polyval([1, 0, 2], [3, 4])
     Tensor([11, 18], dtype=i64)
     """
-    p, x = asarray(p), asarray(x)
+    p, x = operand(p, "p"), operand(x)
     if p.ndim == 0:
         raise ParamError("p", "no axes", "coefficients along an axis")
     found = zeros_like(x)
@@ -101,10 +101,10 @@ def vander(x: ArrayLike | Tensor, /, N: int | None = None, increasing: bool = Fa
     Tensor([[4, 2, 1],
             [9, 3, 1]], dtype=i64)
     """
-    x = asarray(x)
+    x = operand(x)
     if x.ndim != 1:
         raise ParamError("x", f"{x.ndim} axes", "one axis")
-    count = x.size if N is None else index(N)
+    count = x.size if N is None else whole(N, "N")
     if count < 0:
         raise ParamError("N", count, "0 or more")
     x = cast(x, _WIDE.get(x.dtype.kind) or result_type(x, int64))
@@ -133,17 +133,17 @@ def polyfit(
     >>> cw.round(cw.polyfit([0, 1, 2], [1, 3, 5], 1) * 10)
     Tensor([20., 10.], dtype=f64)
     """
-    degree = index(deg)
+    degree = whole(deg, "deg")
     if degree < 0:
         raise ParamError("deg", degree, "0 or more")
-    x, y = _floats(x), _floats(y)
+    x, y = _floats(x, "x"), _floats(y, "y")
     if x.ndim != 1 or y.ndim not in (1, 2) or x.shape[0] != y.shape[0]:
         got = f"shapes {x.shape} and {y.shape}"
         raise ParamError("x, y", got, "[m] and [m] or [m, k]")
     no_empty(x.size, "x", "one value or more")
     rows = vander(x, degree + 1)
     if w is not None:
-        weights = _floats(w)
+        weights = _floats(w, "w")
         if weights.shape != x.shape:
             raise ParamError("w", f"shape {weights.shape}", f"a weight for each of {x.size} values")
         rows = rows * weights[:, None]
@@ -154,14 +154,14 @@ def polyfit(
     return found / (scale if found.ndim == 1 else scale[:, None])
 
 
-def _floats(x: ArrayLike | Tensor) -> Tensor:
-    x = asarray(x)
+def _floats(x: ArrayLike | Tensor, place: str) -> Tensor:
+    x = operand(x, place)
     return x if x.dtype.name in FLOATING else cast(x, float64)
 
 
 def _vectors(*given: ArrayLike | Tensor) -> tuple[Tensor, Tensor]:
     """Two vectors of one dtype, with elements."""
-    made = [asarray(one) for one in given]
+    made = [operand(one, name) for one, name in zip(given, "av", strict=True)]
     for name, x in zip("av", made, strict=True):
         if x.ndim != 1 or x.size == 0:
             raise ParamError(name, f"shape {x.shape}", "one axis, with elements")

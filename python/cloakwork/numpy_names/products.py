@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from cloakwork._core import Tensor
 from cloakwork.array_api.linear import tensordot
 from cloakwork.errors import ParamError
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.arrays import operand
 
 
 def dot(x1: ArrayLike | Tensor, x2: ArrayLike | Tensor, /) -> Tensor:
@@ -19,7 +19,7 @@ def dot(x1: ArrayLike | Tensor, x2: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.dot([1, 2], [3, 4])
     Tensor(11, dtype=i64)
     """
-    x1, x2 = asarray(x1), asarray(x2)
+    x1, x2 = operand(x1, "x1"), operand(x2, "x2")
     if x1.ndim == 0 or x2.ndim == 0:
         return x1 * x2
     return _contracted(x1, x2, -1 if x2.ndim == 1 else -2)
@@ -32,7 +32,7 @@ def inner(x1: ArrayLike | Tensor, x2: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.inner([[1, 2], [3, 4]], [1, 10])
     Tensor([21, 43], dtype=i64)
     """
-    x1, x2 = asarray(x1), asarray(x2)
+    x1, x2 = operand(x1, "x1"), operand(x2, "x2")
     if x1.ndim == 0 or x2.ndim == 0:
         return x1 * x2
     return _contracted(x1, x2, -1)
@@ -53,7 +53,7 @@ def outer(x1: ArrayLike | Tensor, x2: ArrayLike | Tensor, /) -> Tensor:
     Tensor([[3, 4],
             [6, 8]], dtype=i64)
     """
-    return asarray(x1).reshape(-1, 1) * asarray(x2).reshape(1, -1)
+    return operand(x1, "x1").reshape(-1, 1) * operand(x2, "x2").reshape(1, -1)
 
 
 def kron(x1: ArrayLike | Tensor, x2: ArrayLike | Tensor, /) -> Tensor:
@@ -65,7 +65,7 @@ def kron(x1: ArrayLike | Tensor, x2: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.kron([1, 10], [[1, 2]])
     Tensor([[ 1,  2, 10, 20]], dtype=i64)
     """
-    x1, x2 = asarray(x1), asarray(x2)
+    x1, x2 = operand(x1, "x1"), operand(x2, "x2")
     rank = max(x1.ndim, x2.ndim)
     shape1 = (1,) * (rank - x1.ndim) + x1.shape
     shape2 = (1,) * (rank - x2.ndim) + x2.shape

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from cloakwork._core import Tensor
 from cloakwork.array_api.common import cast
 from cloakwork.array_api.datatypes import result_type
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import asarray
 
 
@@ -62,7 +63,7 @@ def setdiff1d(
     >>> cw.setdiff1d([3, 1, 2, 1], [2])
     Tensor([1, 3], dtype=i64)
     """
-    pieces = asarray(x1), asarray(x2)
+    pieces = operand(x1, "x1"), operand(x2, "x2")
     result_type(*pieces)  # both have one
     first, second = map(np.asarray, pieces)
     return asarray(np.setdiff1d(first, second, assume_unique=assume_unique))
@@ -85,6 +86,6 @@ def setxor1d(
 
 def _arrays(x1: ArrayLike | Tensor, x2: ArrayLike | Tensor) -> list[NDArray[Any]]:
     """The elements of both as NumPy's arrays of the promoted dtype; TraceError in a trace."""
-    pieces = asarray(x1), asarray(x2)
+    pieces = operand(x1, "x1"), operand(x2, "x2")
     dtype = result_type(*pieces)
     return [np.asarray(cast(piece, dtype)) for piece in pieces]

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from cloakwork import ops
 from cloakwork._core import Tensor
-from cloakwork.array_api.common import axes_of, axis_of, window
+from cloakwork.array_api.common import axes_of, axis_of, shape_of, tensors_of, whole, window
 from cloakwork.array_api.manipulation import concat, flip
 from cloakwork.errors import AxisError, ParamError
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.arrays import operand
 
 Arrays = Sequence[ArrayLike | Tensor]
 
@@ -24,7 +24,7 @@ def ravel(x: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.ravel([[1, 2], [3, 4]])
     Tensor([1, 2, 3, 4], dtype=i64)
     """
-    return asarray(x).reshape(-1)
+    return operand(x).reshape(-1)
 
 
 def swapaxes(x: ArrayLike | Tensor, axis1: int, axis2: int, /) -> Tensor:
@@ -34,7 +34,7 @@ def swapaxes(x: ArrayLike | Tensor, axis1: int, axis2: int, /) -> Tensor:
     >>> cw.swapaxes(cw.zeros((2, 3, 4)), 0, -1).shape
     (4, 3, 2)
     """
-    x = asarray(x)
+    x = operand(x)
     first, second = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
     order = list(range(x.ndim))
     order[first], order[second] = second, first
@@ -48,8 +48,8 @@ def transpose(x: ArrayLike | Tensor, /, axes: Sequence[int] | None = None) -> Te
     >>> cw.transpose(cw.zeros((2, 3, 4))).shape
     (4, 3, 2)
     """
-    x = asarray(x)
-    order = range(x.ndim)[::-1] if axes is None else axes_of(tuple(axes), x.ndim)
+    x = operand(x)
+    order = range(x.ndim)[::-1] if axes is None else axes_of(shape_of(axes, "axes"), x.ndim)
     if len(order) != x.ndim:
         raise AxisError("axes", axes, f"each of the {x.ndim} axes once")
     return ops.transpose(x, list(order))
@@ -63,11 +63,12 @@ def rot90(x: ArrayLike | Tensor, /, k: int = 1, axes: tuple[int, int] = (0, 1)) 
     Tensor([[2, 4],
             [1, 3]], dtype=i64)
     """
-    x = asarray(x)
-    if len(axes) != 2:
+    x = operand(x)
+    both = axes_of(shape_of(axes, "axes"), x.ndim)
+    if len(both) != 2:
         raise AxisError("axes", axes, "two axes")
-    first, second = axes_of(tuple(axes), x.ndim)
-    turns = k % 4
+    first, second = both
+    turns = whole(k, "k") % 4
     if turns == 0:
         return x
     if turns == 2:
@@ -85,7 +86,7 @@ def fliplr(x: ArrayLike | Tensor, /) -> Tensor:
     Tensor([[2, 1],
             [4, 3]], dtype=i64)
     """
-    x = asarray(x)
+    x = operand(x)
     if x.ndim < 2:
         raise ParamError("x", f"{x.ndim} axes", "two axes or more")
     return flip(x, axis=1)
@@ -99,7 +100,7 @@ def flipud(x: ArrayLike | Tensor, /) -> Tensor:
     Tensor([[3, 4],
             [1, 2]], dtype=i64)
     """
-    x = asarray(x)
+    x = operand(x)
     if x.ndim == 0:
         raise ParamError("x", "no axes", "one axis or more")
     return flip(x, axis=0)
@@ -112,7 +113,7 @@ def atleast_1d(x: ArrayLike | Tensor, /) -> Tensor:
     >>> cw.atleast_1d(5)
     Tensor([5], dtype=i64)
     """
-    x = asarray(x)
+    x = operand(x)
     return x if x.ndim else x.reshape(1)
 
 
@@ -146,7 +147,7 @@ def vstack(arrays: Arrays, /) -> Tensor:
     Tensor([[1, 2],
             [3, 4]], dtype=i64)
     """
-    return concat([atleast_2d(array) for array in arrays], axis=0)
+    return concat([atleast_2d(array) for array in tensors_of(arrays)], axis=0)
 
 
 def hstack(arrays: Arrays, /) -> Tensor:
@@ -156,7 +157,7 @@ def hstack(arrays: Arrays, /) -> Tensor:
     >>> cw.hstack([[1, 2], [3]])
     Tensor([1, 2, 3], dtype=i64)
     """
-    pieces = [atleast_1d(array) for array in arrays]
+    pieces = [atleast_1d(array) for array in tensors_of(arrays)]
     return concat(pieces, axis=0 if pieces and pieces[0].ndim == 1 else 1)
 
 
@@ -168,7 +169,7 @@ def dstack(arrays: Arrays, /) -> Tensor:
     Tensor([[[1, 3],
              [2, 4]]], dtype=i64)
     """
-    return concat([atleast_3d(array) for array in arrays], axis=2)
+    return concat([atleast_3d(array) for array in tensors_of(arrays)], axis=2)
 
 
 def column_stack(arrays: Arrays, /) -> Tensor:
@@ -179,7 +180,7 @@ def column_stack(arrays: Arrays, /) -> Tensor:
     Tensor([[1, 3],
             [2, 4]], dtype=i64)
     """
-    pieces = [atleast_1d(array) for array in arrays]
+    pieces = [atleast_1d(array) for array in tensors_of(arrays)]
     return concat([piece[:, None] if piece.ndim == 1 else piece for piece in pieces], axis=1)
 
 
@@ -190,7 +191,7 @@ def append(x: ArrayLike | Tensor, values: ArrayLike | Tensor, /, axis: int | Non
     >>> cw.append([1, 2], [[3], [4]])
     Tensor([1, 2, 3, 4], dtype=i64)
     """
-    return concat([asarray(x), asarray(values)], axis=axis)
+    return concat([operand(x), operand(values, "values")], axis=axis)
 
 
 def split(
@@ -204,7 +205,7 @@ def split(
     >>> cw.split(cw.arange(4), 2)
     [Tensor([0, 1], dtype=i64), Tensor([2, 3], dtype=i64)]
     """
-    x = asarray(x)
+    x = operand(x)
     if isinstance(indices_or_sections, int) and indices_or_sections > 0:
         size = x.shape[axis_of(axis, x.ndim)]
         if size % indices_or_sections:
@@ -222,17 +223,18 @@ def array_split(
     >>> [part.tolist() for part in cw.array_split(cw.arange(5), 2)]
     [[0, 1, 2], [3, 4]]
     """
-    x = asarray(x)
+    x = operand(x)
     place = axis_of(axis, x.ndim)
     size = x.shape[place]
-    if isinstance(indices_or_sections, int):
-        sections = indices_or_sections
+    given: Any = indices_or_sections
+    if not hasattr(given, "__len__"):
+        sections = whole(given, "indices_or_sections")
         if sections < 1:
             raise ParamError("indices_or_sections", sections, "1 section or more")
         least, longer = divmod(size, sections)
         cuts = [part * least + min(part, longer) for part in range(1, sections)]
     else:
-        cuts = [index(cut) for cut in indices_or_sections]
+        cuts = [whole(cut, "indices_or_sections") for cut in given]
     ends = zip([0, *cuts], [*cuts, size], strict=True)
     return [x[window(x.ndim, place, slice(start, stop))] for start, stop in ends]
 

@@ -14,7 +14,7 @@ from cloakwork import _core, files
 from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.programs import loading
-from cloakwork.tensors.conversion import asarray
+from cloakwork.tensors.arrays import operand
 
 _SUFFIX = ".npy"
 _ARRAY = b"\x93NUMPY"
@@ -68,7 +68,7 @@ def save(path: str | PathLike[str], x: ArrayLike | Tensor, /) -> None:
     >>> import cloakwork as cw
     >>> cw.save(f"{tempfile.mkdtemp()}/x.npy", [1, 2])
     """
-    files.save_npy(_named(path, _SUFFIX), asarray(x))
+    files.save_npy(_named(path, _SUFFIX), operand(x))
 
 
 def savez(
@@ -90,7 +90,7 @@ def savez(
     with zipfile.ZipFile(packed, "w") as archive:
         for name, array in (members | named).items():
             entry = zipfile.ZipInfo(name + _SUFFIX, _DATE)
-            archive.writestr(entry, files.npy_of(asarray(array)))
+            archive.writestr(entry, files.npy_of(operand(array, name)))
     files.write(_named(path, ".npz"), packed.getvalue())
 
 

@@ -13,18 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, float64
-from cloakwork.array_api.common import axis_of
+from cloakwork.array_api.common import axis_of, require, weak_operand, whole
 from cloakwork.array_api.creation import arange
+from cloakwork.array_api.datatypes import KINDS, REAL
 from cloakwork.array_api.indexing import take
 from cloakwork.array_api.manipulation import broadcast_shapes
 from cloakwork.array_api.searching import searchsorted
 from cloakwork.array_api.sorting import argsort
 from cloakwork.errors import ParamError
 from cloakwork.lazy import public
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.conversion import DTypeLike, asarray
 
 Size = int | Sequence[int] | None
-Number = float | Tensor
+Number = float | ArrayLike | Tensor
 _WORD = 2**64
 # How far the sum of probabilities may be from 1, as in NumPy.
 _SLACK = math.sqrt(np.finfo(np.float64).eps)
@@ -42,7 +44,7 @@ def default_rng(seed: int | None = None) -> Generator:
     """
     if seed is None:
         seed = secrets.randbits(128)
-    if not 0 <= seed < _WORD**2:
+    if not 0 <= whole(seed, "seed") < _WORD**2:
         raise ParamError("seed", seed, "0 to 2^128 - 1")
     return Generator(seed)
 
@@ -66,6 +68,7 @@ class Generator:
 
     def uniform(self, low: Number = 0.0, high: Number = 1.0, size: Size = None) -> Tensor:
         """Uniform numbers of [low, high), float64; both broadcast."""
+        low, high = weak_operand(low, "low"), weak_operand(high, "high")
         return self.random(_shape(size, low, high)) * (high - low) + low
 
     def standard_normal(self, size: Size = None, dtype: DTypeLike = float64) -> Tensor:
@@ -74,7 +77,8 @@ class Generator:
 
     def normal(self, loc: Number = 0.0, scale: Number = 1.0, size: Size = None) -> Tensor:
         """Normally distributed numbers of mean `loc` and standard deviation `scale`, float64."""
-        if not isinstance(scale, Tensor) and not scale >= 0:
+        loc, scale = weak_operand(loc, "loc"), weak_operand(scale, "scale")
+        if isinstance(scale, complex) or (not isinstance(scale, Tensor) and not scale >= 0):
             raise ParamError("scale", scale, "a standard deviation of 0 or more")
         return self.standard_normal(_shape(size, loc, scale)) * scale + loc
 
@@ -92,6 +96,7 @@ class Generator:
         Exactly uniform: words that would favour some integers are drawn again.
         """
         low, high = (0, low) if high is None else (low, high)
+        low, high = whole(low, "low"), whole(high, "high")
         count = high - low + int(endpoint)
         wanted = _core.dtype(dtype)
         if wanted.kind not in "iu":
@@ -108,7 +113,7 @@ class Generator:
 
     def permutation(self, x: int | ArrayLike | Tensor, *, axis: int = 0) -> Tensor:
         """The slices of an axis in random order, or the integers below a number."""
-        items = arange(x) if isinstance(x, int) else asarray(x)
+        items = arange(x) if isinstance(x, int) else operand(x)
         place = axis_of(axis, items.ndim)
         return take(items, argsort(self.random(items.shape[place])), axis=place)
 
@@ -126,7 +131,7 @@ class Generator:
 
         Without `replace`, none is chosen twice.
         """
-        items = arange(x) if isinstance(x, int) else asarray(x)
+        items = arange(x) if isinstance(x, int) else operand(x)
         axis_of(0, items.ndim)
         count, shape = items.shape[0], _sizes(size)
         shares = None if p is None else _probabilities(p, count)
@@ -190,7 +195,9 @@ def _shape(size: Size, *parameters: Number) -> tuple[int, ...]:
 
 
 def _probabilities(p: ArrayLike, count: int) -> NDArray[np.float64]:
-    shares = np.asarray(p, dtype=np.float64)
+    given = operand(p, "p")
+    require(given, (*KINDS["bool"], *REAL), "p", "real numbers")
+    shares = np.asarray(given).astype(np.float64)
     if shares.shape != (count,):
         raise ParamError("p", f"shape {shares.shape}", f"({count},): one probability each")
     if not np.all(shares >= 0) or abs(shares.sum() - 1) > _SLACK:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 
 from cloakwork import _core, ops
 from cloakwork._core import DType, Tensor, float64
+from cloakwork.array_api.common import whole
 from cloakwork.errors import ParamError
 from cloakwork.tensors.conversion import DTypeLike, asarray, on_device, placed
 
@@ -58,7 +59,7 @@ def _drawn(
     on_device(device)
     if seed is None:
         seed = secrets.randbits(128)
-    if not 0 <= seed < _WORD**2:
+    if not 0 <= whole(seed, "seed") < _WORD**2:
         raise ParamError("seed", seed, "0 to 2^128 - 1")
     key = asarray([seed % _WORD, seed // _WORD], dtype="u64")
     drawn = draw(key, shape, float64 if dtype is None else _core.dtype(dtype))

@@ -218,7 +218,8 @@ def known(part: Any) -> _Key:
 
 
 def _is_index(part: Any) -> bool:
-    return hasattr(part, "__index__") and type(part).__name__ not in ("bool", "bool_")
+    kind = type(part)  # a class has the methods of its objects
+    return hasattr(kind, "__index__") and kind.__name__ not in ("bool", "bool_")
 
 
 def _axes_of(part: _Key) -> int:

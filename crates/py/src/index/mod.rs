@@ -4,6 +4,7 @@
 mod fancy;
 
 use crate::eval::{Value, eval, layout};
+use crate::operand::tensor_of;
 use crate::scalar::Number;
 use crate::tensor::{Inner, Tensor};
 use crate::{errors, numbers, on_device};
@@ -299,7 +300,12 @@ pub fn sizes(args: &Bound<'_, PyTuple>, elements: u64) -> PyResult<Vec<ShapeItem
     };
     let given: Vec<i64> = match only {
         Some(sizes) => sizes,
-        None => args.extract()?,
+        None => args.extract().map_err(|_| {
+            let got = args
+                .repr()
+                .map_or_else(|e| e.to_string(), |text| text.to_string());
+            errors::make(args.py(), "DTypeError", ("shape", got, "integers"))
+        })?,
     };
     let known = given
         .iter()
@@ -352,6 +358,14 @@ pub fn set_item(
             "item assignment",
         ));
     }
+    if repeats(inner.view()) {
+        let got = "a view that repeats elements, so that one write would change several";
+        return Err(errors::param(
+            "item assignment",
+            got,
+            "a tensor of its own: x.copy()",
+        ));
+    }
     if set_place(inner, key, value)? {
         return Ok(());
     }
@@ -370,6 +384,12 @@ pub fn set_item(
     let value = numbers::apart(py, value, &target)?;
     let values = vec![Value::Tensor(value), Value::Tensor(target)];
     eval(py, &named::COPY, values).map(|_| ())
+}
+
+/// Whether a view has an element in several places: it was broadcast.
+fn repeats(view: &View) -> bool {
+    let mut axes = view.shape.dims().iter().zip(&view.strides);
+    axes.any(|(&size, &stride)| stride == 0 && size > 1)
 }
 
 /// Writes a number of Python's to a place of a tensor of one axis at once, if it may be written.
@@ -436,7 +456,7 @@ fn element_of(py: Python<'_>, value: &Bound<'_, PyAny>, target: &Inner) -> PyRes
         }
         return number.tensor(dtype);
     }
-    let inner = numbers::tensor_of(value)?;
+    let inner = tensor_of(value, "value", None)?;
     let (from, to) = (kind(inner.dtype()), kind(dtype));
     let others = !dtype.is_number() || !inner.dtype().is_number();
     if from > to || (others && inner.dtype() != dtype) {

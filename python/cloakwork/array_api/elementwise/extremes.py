@@ -5,8 +5,9 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from cloakwork._core import Tensor
-from cloakwork.array_api.common import Operand
+from cloakwork.array_api.common import WEAK, Operand
 from cloakwork.array_api.elementwise.arithmetic import positive
+from cloakwork.tensors.arrays import operand
 from cloakwork.tensors.native import native
 
 
@@ -60,12 +61,31 @@ def hypot(x1: Operand | ArrayLike, x2: Operand | ArrayLike, /) -> Tensor:
     """
 
 
-def clip(x: Tensor, /, min: Operand | None = None, max: Operand | None = None) -> Tensor:
+def clip(
+    x: Tensor | ArrayLike,
+    /,
+    min: Operand | ArrayLike | None = None,
+    max: Operand | ArrayLike | None = None,
+) -> Tensor:
     """Each real element, but no less than `min` and no greater than `max`; NaN where one is.
+
+    An integer of Python's beyond the dtype bounds nothing, or is an OverflowError: see `maximum`.
 
     >>> import cloakwork as cw
     >>> cw.clip(cw.asarray([1, 5, 9]), 2, 8)
     Tensor([2, 5, 8], dtype=i64)
     """
-    result = x if min is None else maximum(x, min)
-    return positive(result) if max is None else minimum(result, max)
+    result = operand(x)
+    if min is not None:
+        try:
+            result = maximum(result, min if type(min) in WEAK else operand(min, "min"))
+        except OverflowError:
+            if not (isinstance(min, int) and min < 0):
+                raise
+    if max is not None:
+        try:
+            return minimum(result, max if type(max) in WEAK else operand(max, "max"))
+        except OverflowError:
+            if not (isinstance(max, int) and max > 0):
+                raise
+    return positive(result)
