@@ -329,7 +329,7 @@ def test_without_the_extra_models_it_is_named(module: str) -> None:
     done = subprocess.run(line, capture_output=True, text=True, check=False)
     assert "ModelError" in done.stderr
     assert f"{module}" in done.stderr
-    assert "pip install 'cloakwork[models]'" in done.stderr
+    assert 'python -m pip install ".[models]" in the checkout' in done.stderr
 
 
 def test_results_beyond_the_range_of_the_sample_are_told() -> None:

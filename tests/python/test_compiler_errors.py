@@ -193,6 +193,17 @@ def test_errors_of_results_without_a_bound_are_said_to_have_none() -> None:
     assert found == {"y": inf}
 
 
+def test_errors_beyond_all_numbers_are_no_warnings_of_numpy() -> None:
+    builder = Builder(name="power")
+    x = builder.input("x", (1,))
+    scores = builder.affine([(x, np.eye(1))])
+    tail = ClientTail(("y",), (ClientStep("y", "product", (scores,), {"shape": [1]}),))
+    graph = replace(builder.graph([scores]), client_tail=tail)
+    with np.errstate(all="raise"):
+        assert graph.predict({"x": np.array([[1e200]])})["y"] == inf
+        assert errors_of_results(graph, {scores: np.array([[1e200]])}, {scores: 1.0}) == {"y": 0}
+
+
 def test_labels_have_no_error_and_outputs_that_are_results_only_their_own() -> None:
     table = load_cancer()
     features = table.standardised

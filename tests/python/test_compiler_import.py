@@ -371,7 +371,7 @@ def test_files_that_are_no_models_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     with pytest.raises(ModelError, match=r"model\.onnx: expected an ONNX file, found none of"):
         from_model(path)
-    with pytest.raises(ModelError, match="not a readable ONNX file"):
+    with pytest.raises(ModelError, match="expected an ONNX model, got a folder"):
         from_model(tmp_path)
     good = model_of([node("Relu", "x")], (3,)).SerializeToString()
     for contents in (b"", b"nonsense", good[:-7], bytes(1000)):

@@ -100,6 +100,60 @@ def test_what_a_mask_hides_needs_no_exponential(nodes: Any, least: float) -> Non
     assert sum(one.size for one in exponentials) == MASK.sum()
 
 
+@pytest.mark.parametrize(("nodes", "least"), list(product(MASKED, [-1e3, -1e4, -65504.0, -1e29])))
+def test_finite_masks_need_no_range_of_exponentials(nodes: Any, least: float) -> None:
+    """Of what is masked the exponential is that without the mask, times 0."""
+    constants = {"w": WEIGHTS["wq"][:, :3], "m": np.where(MASK, 0.0, least), "b": MASK, "n": ~MASK}
+    made = [node("MatMul", "x w", "s"), *nodes, node("Softmax", "t", "p", axis=-1),
+            node("MatMul", "p x")]  # fmt: skip
+    model = model_of(made, (3, 4), constants)
+    check(model)
+    graph = from_model(model, X)
+    (argument,) = (one.input for one in graph.nodes if getattr(one, "kind", "") == "exp")
+    low, high = graph.trace_ranges(X)[argument]
+    assert -100 < low.min() < high.max() < 100
+
+
+def test_an_encrypted_finite_mask_hides() -> None:
+    made = attention("mask", {"mask": np.where(MASK, 0.0, -1e4)}, q_num_heads=2, kv_num_heads=2)
+    model = fhe.compile(made, X, degree=1 << 11, insecure=True, precision=0.02)
+    client, server = model.split()
+    client.keygen()
+    found = client.decrypt(server.run(client.encrypt(X[0])))
+    error = model.report.error + model.report.approximation_error
+    np.testing.assert_allclose(found, expected(made, X[:1])[0], atol=error)
+
+
+@pytest.mark.parametrize("sample", [
+    # An input takes the constant back; another is as far below without it.
+    np.array([[0.5, 1e4, 0.5], [0.5, 0.0, 0.5]]), np.array([[0.5, -900.0, 0.5]]),
+    np.array([[500.0, 0.0, 0.5]]),
+])  # fmt: skip
+def test_constants_that_do_not_mask_in_the_sample_stay(sample: Any) -> None:
+    nodes = [node("Add", "x low", "b"), node("Exp", "b", "e"), node("MatMul", "e w")]
+    constants = {"low": np.array([0.0, -1e4, 0.0]), "w": np.array([[1.0], [2.0], [4.0]])}
+    model = model_of(nodes, (3,), constants)
+    (argument,) = (
+        one.input for one in from_model(model, sample).nodes if getattr(one, "kind", "") == "exp"
+    )
+    assert from_model(model, sample)[argument].bias.min() == -1e4
+
+
+def test_inputs_that_take_a_mask_back_are_refused() -> None:
+    """The sample has none; they leave the domain of the exponential, or the bounds."""
+    nodes = [node("Add", "x low", "b"), node("Exp", "b", "e"), node("MatMul", "e w")]
+    constants = {"low": np.array([0.0, -1e4, 0.0]), "w": np.array([[1.0], [2.0], [4.0]])}
+    sample = np.random.default_rng(0).uniform(-1, 1, (64, 3)).astype(np.float32)
+    model = fhe.compile(model_of(nodes, (3,), constants), sample, degree=1 << 11, insecure=True)
+    client, server = model.split()
+    with client.keygen():
+        found = client.decrypt(server.run(client.encrypt(sample[0])))
+        wanted = np.exp(sample[0, 0]) + 4 * np.exp(sample[0, 2])
+        assert abs(found - wanted).max() < 0.1
+        with pytest.raises(ModelError):
+            client.encrypt(np.float32([0.5, 1e4, 0.5]))
+
+
 @pytest.mark.parametrize("large", [1e9, 1e36])
 @pytest.mark.parametrize("kind", ["Identity", "Relu", "Abs"])
 def test_a_mask_of_inputs_is_not_taken_for_a_constant(kind: str, large: float) -> None:

@@ -26,7 +26,7 @@ from sklearn import (
     compose,
     ensemble,
     model_selection,
-    multioutput,
+    multiclass,
     pipeline,
     preprocessing,
 )
@@ -413,7 +413,7 @@ def test_samples_of_another_width_are_refused() -> None:
 
 
 def test_estimators_around_them_that_have_no_conversion_are_named() -> None:
-    model = multioutput.MultiOutputRegressor(light_regressor()).fit(X, SEVERAL)
+    model = multiclass.OneVsRestClassifier(light_classifier()).fit(X, NAMED)
     with pytest.raises(ModelError, match="XGBoost and LightGBM by themselves"):
         from_model(model, X)
 

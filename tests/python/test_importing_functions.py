@@ -15,7 +15,7 @@ from cloakwork.compiler.importing.tails import CLIENT_OPS
 from cloakwork.compiler.importing.unrolling import UNROLLED
 from cloakwork.compiler.importing.values import HANDLERS
 from cloakwork.errors import ModelError
-from onnx import helper
+from onnx import TensorProto, helper
 from python.float_models import check, expected, inputs, model_of
 from python.onnx_models import node
 
@@ -102,6 +102,26 @@ def test_calls_within_branches_are_expanded() -> None:
         body.node[0].output[:] = [name]
     made = node("If", "c", then_branch=branches["a"], else_branch=branches["b"])
     check(model_of([made], (4,), {"c": np.array(True)}, opset=28), inputs(4))
+
+
+@pytest.mark.parametrize("kind", ["SwiGLU", "CenterCropPad", "RotaryEmbedding"])
+def test_calls_within_loops_are_expanded(kind: str) -> None:
+    options = {"CenterCropPad": {"axes": [1]}}.get(kind, {})
+    read = {"SwiGLU": "s s", "CenterCropPad": "s t", "RotaryEmbedding": "s c c"}[kind]
+    known = helper.make_tensor_value_info
+    turn = helper.make_graph(
+        [node("Identity", "go", "go on"), node(kind, read, "next", **options)], "turn",
+        [known("turn", TensorProto.INT64, []), known("go", TensorProto.BOOL, []),
+         onnx.ValueInfoProto(name="s")],
+        [onnx.ValueInfoProto(name="go on"), onnx.ValueInfoProto(name="next")])  # fmt: skip
+    turn.node[0].output[:] = ["go on"]
+    made = node("Loop", "n yes x", body=turn)
+    shape = (3, 2, 4) if kind == "RotaryEmbedding" else (4,)
+    constants = {"n": np.array(2), "yes": np.array(True), "t": np.array([4]),
+                 "c": DRAW.normal(size=(1, 2, 2))}  # fmt: skip
+    x = inputs(*shape, size=0.5)
+    model = model_of([made], shape, constants, opset=28, batch=1)
+    check(model, x, expected(model, x, alone=True))
 
 
 def test_an_encrypted_gated_unit() -> None:

@@ -302,3 +302,44 @@ def test_what_none_of_them_can_be_is_refused(
     with pytest.raises(ModelError, match=words) as caught:
         from_model(model_of([made], shape, constants), inputs(*shape))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("shape", [(1, 200), (70, 3), (4, 2, 65)])
+def test_many_places_of_elements_are_taken(shape: tuple[int, ...]) -> None:
+    axis = 1 + int(np.argmax(shape))
+    taken = list(shape)
+    taken[axis - 1] = 90
+    # Fewer along other axes are those in front.
+    taken[2 - axis] = max(taken[2 - axis] - 1, 1)
+    places = DRAW.integers(-max(shape), max(shape), (1, *taken))
+    model = model_of(
+        [node("GatherElements", "x i", axis=axis)], shape, {"i": places}, batch=1, opset=21
+    )
+    x = inputs(*shape)[:4]
+    cut = [slice(n) if own != axis - 1 else slice(None) for own, n in enumerate(taken)]
+    wanted = [np.take_along_axis(row[tuple(cut)], places[0], axis - 1) for row in x]
+    np.testing.assert_array_equal(from_model(model, x).predict(x)["y"], wanted)
+    with pytest.raises(ModelError, match=rf"expected places from -{max(shape)} to"):
+        from_model(model_of([node("GatherElements", "x i", axis=axis)], shape,
+                            {"i": places + max(shape)}, batch=1, opset=21))  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "constants"), [
+    (node("ReverseSequence", "x n", batch_axis=0, time_axis=1), {"n": np.array([60])}),
+    (node("Trilu", "x k"), {"k": np.array(-2)}),
+    (node("ScatterElements", "x i u", axis=1), {"i": np.arange(70)[None, ::-1, None],
+                                                "u": DRAW.normal(size=(1, 70, 1))}),
+])  # fmt: skip
+def test_moves_of_many_elements_are_traced_at_once(made: Any, constants: Any) -> None:
+    x = inputs(70, 300)[:2]
+    model = model_of([made], (70, 300), constants, batch=1)
+    check(model, x, expected(model, x, alone=True))
+
+
+def test_means_that_look_like_moves_are_none() -> None:
+    """Of elements numbered in order, the mean of three is the one between."""
+    thirds = np.full((1, 1, 3), 1 / 3)
+    nodes = [node("Reshape", "x s", "r"), node("ConvTranspose", "r w")]
+    model = model_of(nodes, (5,), {"s": np.array([1, 1, 5]), "w": thirds}, batch=1)
+    x = inputs(5)
+    check(model, x, expected(model, x, alone=True))

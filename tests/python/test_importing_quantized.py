@@ -264,8 +264,9 @@ def test_quantised_products_within_branches_are_read() -> None:
     check(model_of(nodes, (4,), constants), inputs(4), steps=0.072)
 
 
+@pytest.mark.parametrize("opset", [10, 12, 21])
 @pytest.mark.parametrize("bias", ["", " b"])
-def test_a_quantised_convolution_is_dequantised_and_rounded(bias: str) -> None:
+def test_a_quantised_convolution_is_dequantised_and_rounded(bias: str, opset: int) -> None:
     nodes = [ROUNDED[0], node("QLinearConv", f"q s z w ws wz t u{bias}", "r", pads=[1, 1, 1, 1],
                               strides=[2, 1]), AT_THE_END[1]]  # fmt: skip
     constants = {
@@ -273,7 +274,22 @@ def test_a_quantised_convolution_is_dequantised_and_rounded(bias: str) -> None:
         "ws": F([0.002, 0.003, 0.004]), "wz": np.int8([1, -2, 3]),
         "b": DRAW.integers(-5000, 5000, 3).astype(np.int32),
     }  # fmt: skip
-    check(model_of(nodes, (2, 4, 4), constants), inputs(2, 4, 4, size=1.0), steps=0.072)
+    model = model_of(nodes, (2, 4, 4), constants, opset=opset)
+    check(model, inputs(2, 4, 4, size=1.0), steps=0.072)
+
+
+@pytest.mark.parametrize("opset", [10, 13, 19])
+def test_a_dequantised_constant_may_decide_a_branch(opset: int) -> None:
+    branches = {
+        f"{way}_branch": helper.make_graph([node("Mul", f"x {factor}", way)], way, [],
+                                           [onnx.ValueInfoProto(name=way)])
+        for way, factor in (("then", "two"), ("else", "s"))
+    }  # fmt: skip
+    nodes = [node("DequantizeLinear", "five s", "d"), node("Greater", "d s", "c"),
+             node("If", "c", "y", **branches)]  # fmt: skip
+    constants = {"five": np.uint8(5), "s": F(0.5), "two": F(2)}
+    model = model_of(nodes, (4,), constants, opset=opset)
+    np.testing.assert_allclose(from_model(model, inputs(4)).predict(inputs(4))["y"], 2 * inputs(4))
 
 
 def bad(**constants: Any) -> dict[str, Any]:

@@ -18,7 +18,19 @@ from cloakwork.errors import LoadError, ModelError
 from cloakwork.programs.notes import Member
 
 pytest.importorskip("skl2onnx")
-from sklearn import calibration, compose, ensemble, impute, linear_model, pipeline, preprocessing
+from sklearn import (
+    calibration,
+    compose,
+    ensemble,
+    impute,
+    linear_model,
+    model_selection,
+    multiclass,
+    multioutput,
+    pipeline,
+    preprocessing,
+    tree,
+)
 
 SMALL: dict[str, Any] = {"degree": 2**11, "insecure": True}
 DRAW = np.random.default_rng(5)
@@ -42,6 +54,7 @@ Ordinal, Logistic, Ridge = (
     linear_model.Ridge,
 )
 chain, scaled = pipeline.make_pipeline, preprocessing.StandardScaler
+Search = model_selection.GridSearchCV
 
 
 MODELS: dict[str, tuple[Any, Any, Any]] = {
@@ -55,6 +68,11 @@ MODELS: dict[str, tuple[Any, Any, Any]] = {
     "filled": (chain(Columns([
         ("c", chain(impute.SimpleImputer(strategy="most_frequent"), OneHot()), [0, 1]),
         ("n", impute.SimpleImputer(), [2, 3])]), Logistic(max_iter=500)), HOLES, TWO),
+    "filled beside numbers": (chain(impute.SimpleImputer(strategy="most_frequent"), Columns([
+        ("n", scaled(), [3, 2]), ("c", OneHot(), [1, 0])]), Ridge()), HOLES[:, :4], Y),
+    "filled beside empty columns": (chain(impute.SimpleImputer(strategy="most_frequent"), Columns([
+        ("n", scaled(), [2]), ("c", OneHot(), [0, 1])]), Ridge()),
+        np.concatenate([np.full((ROWS, 1), np.nan, object), HOLES[:, :3]], axis=1), Y),
     "missing is a category": (chain(Columns([("c", OneHot(), [0]),
                                              ("n", impute.SimpleImputer(), [2])]), Ridge()),
                               HOLES, Y),
@@ -69,6 +87,15 @@ MODELS: dict[str, tuple[Any, Any, Any]] = {
     "a vote": (ensemble.VotingClassifier([
         ("a", chain(Columns([("c", OneHot(), [0]), ("n", scaled(), [2])]), Logistic())),
         ("b", chain(Columns([("c", OneHot(), [1])]), Logistic()))], voting="soft"), TABLE, TWO),
+    "a search": (Search(chain(Columns([("c", OneHot(), [0]), ("n", scaled(), [2])]), Ridge()),
+                        {"ridge__alpha": [0.1, 1.0]}), TABLE, Y),
+    "a random search": (Search(chain(Columns([("c", Ordinal(), [1])]), Search(Logistic(), {
+        "C": [0.1, 1.0]})), {"gridsearchcv__cv": [2]}), TABLE, TWO),
+    "against the rest": (multiclass.OneVsRestClassifier(
+        chain(Columns([("c", OneHot(), [0]), ("n", scaled(), [2])]), Logistic())), TABLE, SIZE),
+    "several targets": (multioutput.MultiOutputRegressor(
+        chain(Columns([("c", OneHot(), [0]), ("n", scaled(), [2])]), Ridge())),
+        TABLE, np.stack([Y, -2 * Y + AGE], axis=1)),
 }  # fmt: skip
 
 
@@ -88,6 +115,7 @@ def values_of(found: Any) -> Any:
     return found["probabilities"] if isinstance(found, dict) else found
 
 
+@pytest.mark.filterwarnings("ignore:Skipping features without any observed values")
 @pytest.mark.parametrize("name", MODELS)
 def test_texts_give_what_the_estimator_gives(name: str) -> None:
     estimator, x = fitted(name)
@@ -165,6 +193,30 @@ def test_encoders_that_are_not_found_are_no_encoders_of_unknown_texts(name: str)
     estimator, target = UNSEEN[name]
     with pytest.raises(ModelError, match="texts of column 0 that go to a OneHotEncoder"):
         from_model(estimator.fit(TABLE, target), TABLE)
+
+
+WITHIN: dict[str, tuple[Any, Any]] = {
+    "against the rest": (
+        multiclass.OneVsRestClassifier(chain(encoding(), tree.DecisionTreeClassifier())), SIZE),
+    "a search within": (
+        ensemble.BaggingClassifier(Search(chain(encoding(), Logistic()), {"logisticregression__C":
+                                          [1.0]}), 2, random_state=0), TWO),
+    "boosted": (ensemble.AdaBoostRegressor(chain(encoding(), Ridge()), n_estimators=2), Y),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITHIN)
+def test_encoders_without_a_conversion_are_refused_without_their_texts(name: str) -> None:
+    """The library that converts others would quote a category."""
+    estimator, target = WITHIN[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        own = estimator.fit(TABLE, target)
+        with pytest.raises(ModelError) as refused:
+            from_model(own, TABLE)
+    said = str(refused.value)
+    assert not any(text in said for text in (*set(CITY), "person", "'s'", "'m'", "'l'", "skl2onnx"))
+    assert "; " in said
 
 
 @pytest.mark.parametrize("beside", [
@@ -279,12 +331,26 @@ def test_places_and_texts_are_inverse() -> None:
 @pytest.mark.parametrize(("fill", "words"), [
     ({"strategy": "constant", "fill_value": "none", "add_indicator": True}, "a column of numbers"),
     ({"strategy": "constant", "fill_value": "none", "missing_values": "Oslo"}, "give NaN for what"),
+    ({"strategy": "most_frequent", "missing_values": None}, "for texts beside numbers"),
+    ({"strategy": "most_frequent", "keep_empty_features": True}, "without keep_empty_features"),
 ])  # fmt: skip
 def test_fillings_of_texts_without_a_formula_are_refused(fill: Any, words: str) -> None:
     whole = chain(impute.SimpleImputer(**fill), OneHot(handle_unknown="ignore"))
-    texts = TABLE[:, :2]
+    texts = TABLE[:, : 3 if "beside" in words or "keep" in words else 2]
     with pytest.raises(ModelError, match=words):
         from_model(whole.fit(texts), texts)
+
+
+def test_numbers_that_texts_would_fill_stay_missing() -> None:
+    """In place of a number no text is taken for one."""
+    fill = impute.SimpleImputer(strategy="constant", fill_value="none")
+    parts = [("c", OneHot(handle_unknown="ignore"), [0]), ("n", scaled(), [2])]
+    whole = chain(fill, Columns(parts), Ridge()).fit(TABLE[:, :4], Y)
+    graph, row = from_model(whole, TABLE[:, :4]), TABLE[:1, :4].copy()
+    np.testing.assert_allclose(np.ravel(graph.predict(row)["variable"]), whole.predict(row))
+    row[0, 2] = np.nan
+    with pytest.raises(ModelError, match="found nan in row 0"):
+        graph.predict(row)
 
 
 def test_columns_of_a_frame_keep_their_names() -> None:

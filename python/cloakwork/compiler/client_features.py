@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Values = NDArray[Any]
 
-__all__ = ["FEATURE_KINDS", "check_size"]
+__all__ = ["FEATURE_KINDS", "check_size", "of_length_one"]
 
 
 # Elements that a step may make.
@@ -289,21 +289,35 @@ def _weighted_counts(
             raise ValueError("expected counts of 0 or more")
         found = np.where(found == 0, 0.0, np.log(np.where(found == 0, 1.0, found)) + 1.0)
     found = found * np.asarray(weights, dtype=np.float64).reshape(x.shape[1:])
-    return found if norm == "none" else _of_length_one(found, norm)
+    return found if norm == "none" else of_length_one(found, norm)
 
 
-def _of_length_one(x: Values, norm: str) -> Values:
-    """Each row over its length: the sum or the largest of |x|, or the root of the sum of x^2."""
+def of_length_one(x: Values, norm: str = "L1") -> Values:
+    """Each row over its length: the sum or the largest of |x|, or the root of the sum of x^2.
+
+    ONNX has its norms in capitals: MAX is the largest of x.
+    """
     if norm not in _LENGTHS:
         raise ValueError(f"expected one of {sorted(_LENGTHS)}, found {norm!r:.40}")
-    lengths = _LENGTHS[norm](x)[:, np.newaxis]
+    lengths = _LENGTHS[norm](x)
     return np.asarray(x / np.where(lengths == 0, 1.0, lengths))
 
 
+def _sums(x: Values) -> Values:
+    return np.asarray(np.abs(x).sum(axis=1, keepdims=True))
+
+
+def _roots(x: Values) -> Values:
+    return np.asarray(np.sqrt((x * x).sum(axis=1, keepdims=True)))
+
+
 _LENGTHS: dict[str, Callable[[Values], Values]] = {
-    "l1": lambda x: np.abs(x).sum(axis=1),
-    "l2": lambda x: np.sqrt((x * x).sum(axis=1)),
-    "max": lambda x: np.abs(x).max(axis=1),
+    "L1": _sums,
+    "L2": _roots,
+    "MAX": lambda x: np.asarray(x.max(axis=1, keepdims=True)),
+    "l1": _sums,
+    "l2": _roots,
+    "max": lambda x: np.asarray(np.abs(x).max(axis=1, keepdims=True)),
 }
 
 
@@ -322,7 +336,7 @@ FEATURE_KINDS: dict[str, Callable[..., Values]] = {
     "made_normal": _made_normal,
     "mapped": _mapped,
     "missing": _missing,
-    "of_length_one": _of_length_one,
+    "of_length_one": of_length_one,
     "one_hot": _one_hot,
     "powers": _powers,
     "quantiles": _quantiles,

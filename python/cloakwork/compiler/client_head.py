@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cloakwork.compiler.client_columns import ColumnNames
 from cloakwork.compiler.client_tail import CLIENT_KINDS, ClientTail
 from cloakwork.compiler.client_texts import TextColumn, as_table, coded
 from cloakwork.errors import ModelError
@@ -68,11 +69,13 @@ class ClientHead:
     inputs   the shapes of what is given, without the batch axis, by name
     steps    their results are the inputs that are encrypted, by name
     texts    by input [features]: the columns that hold texts, of which steps see the places
+    columns  by input [features]: the names that a table's columns have
     """
 
     inputs: Mapping[str, tuple[int, ...]]
     steps: ClientTail
     texts: Mapping[str, Mapping[int, TextColumn]] = field(default_factory=dict)
+    columns: Mapping[str, ColumnNames] = field(default_factory=dict)
 
     def check(self, encrypted: set[str]) -> None:
         """ModelError unless the results are all that is encrypted."""
@@ -84,6 +87,9 @@ class ClientHead:
             shape = self.inputs.get(name, ())
             if len(shape) != 1 or any(not 0 <= place < shape[0] for place in columns):
                 raise ModelError(f"texts of {name!r}: expected columns of an input, found others")
+        for name, own in self.columns.items():
+            if self.inputs.get(name, ()) != (len(own.names),):
+                raise ModelError(f"names of {name!r}: expected one for each column of an input")
 
     def of_places(self) -> ClientHead:
         """The same of numbers alone: texts are given as places of categories, as `checked` does."""
@@ -145,11 +151,16 @@ class ClientHead:
         named = given if isinstance(given, Mapping) else {next(iter(self.inputs)): given}
         if set(named) != set(self.inputs):
             raise ModelError(f"inputs: expected {sorted(self.inputs)}, got {sorted(named)}")
-        found = {name: self._batch(name, named[name]) for name in self.inputs}
+        found = {name: self._batch(name, self.in_order(name, named[name])) for name in self.inputs}
         counts = {name: len(values) for name, values in found.items()}
         if len(set(counts.values())) > 1:
             raise ModelError(f"inputs: expected one batch, got batches of {counts}")
         return found
+
+    def in_order(self, name: str, given: Any) -> Any:
+        """What is given for an input, with its columns as the model has them; else ModelError."""
+        own = self.columns.get(name)
+        return given if own is None else own.in_order(given, f"input {name!r}")
 
     def _batch(self, name: str, given: ArrayLike) -> NDArray[np.float64]:
         shape = self.inputs[name]
@@ -176,7 +187,9 @@ class ClientHead:
         return any(step.kind in _FOR_MISSING for step in self.steps.steps)
 
     def describe(self) -> str:
-        """One line: there may be hundreds of steps."""
+        """One line, as there may be hundreds of steps; none for nothing but names of columns."""
+        if not self.steps.steps and not self.texts:
+            return ""
         kinds = ", ".join(dict.fromkeys(step.kind for step in self.steps.steps))
         made = [name for name in self.steps.results if name not in self.inputs]
         return (
@@ -200,14 +213,16 @@ class ClientHead:
             name: {str(place): own.to_json() for place, own in columns.items()}
             for name, columns in self.texts.items()
         }
-        named = {"texts": texts} if texts else {}
+        columns = {name: own.to_json() for name, own in self.columns.items()}
+        named = {name: own for name, own in (("texts", texts), ("columns", columns)) if own}
         return {"inputs": shapes, "steps": self.steps.to_json(), **named}
 
     @classmethod
     def read(cls, note: Member, encrypted: set[str]) -> ClientHead:
         """From a file; LoadError names the place."""
-        has_texts = "texts" in note.of(dict)
-        inputs, steps, *texts = note.members("inputs", "steps", *["texts"] * has_texts)
+        later = [name for name in ("texts", "columns") if name in note.of(dict)]
+        inputs, steps, *more = note.members("inputs", "steps", *later)
+        extra = {name: own.named() for name, own in zip(later, more, strict=True)}
         shapes = {
             name: tuple(part.size(_MOST_ELEMENTS) for part in shape.parts())
             for name, shape in inputs.named().items()
@@ -215,8 +230,9 @@ class ClientHead:
         if not shapes or any(not 0 < prod(shape) < _MOST_ELEMENTS for shape in shapes.values()):
             raise inputs.wrong("inputs with lengths of 1 or more")
         try:
-            columns = {name: _columns(own) for one in texts for name, own in one.named().items()}
-            found = cls(shapes, ClientTail.from_json(steps.of(dict)), columns)
+            texts = {name: _columns(own) for name, own in extra.get("texts", {}).items()}
+            columns = {n: ColumnNames.read(own) for n, own in extra.get("columns", {}).items()}
+            found = cls(shapes, ClientTail.from_json(steps.of(dict)), texts, columns)
             found.check(encrypted)
         except ModelError as error:
             raise steps.wrong(f"steps that the client can compute: {error}") from error

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from cloakwork.compiler import functions
 from cloakwork.compiler.client_ensembles import ENSEMBLE_KINDS
-from cloakwork.compiler.client_features import FEATURE_KINDS
+from cloakwork.compiler.client_features import FEATURE_KINDS, of_length_one
 from cloakwork.errors import ModelError
 
 Values = NDArray[Any]
@@ -31,7 +31,7 @@ _NUMBERS = {
     "uint64",
 }  # fmt: skip
 
-__all__ = ["CLIENT_KINDS", "ClientStep", "ClientTail"]
+__all__ = ["CLIENT_KINDS", "ClientStep", "ClientTail", "rounded"]
 
 
 @dataclass(frozen=True)
@@ -219,16 +219,6 @@ def _both_classes(x: Values) -> Values:
     return np.concatenate([1 - column, column], axis=1)
 
 
-def _normalize(x: Values, norm: str = "L1") -> Values:
-    if norm == "MAX":
-        lengths = x.max(axis=1, keepdims=True)
-    elif norm == "L1":
-        lengths = np.abs(x).sum(axis=1, keepdims=True)
-    else:
-        lengths = np.sqrt((x * x).sum(axis=1, keepdims=True))
-    return np.asarray(x / np.where(lengths == 0, 1.0, lengths))
-
-
 def _above(x: Values, threshold: float = 0.0, inclusive: bool = False) -> Values:
     """1 where x exceeds the threshold (or equals it, if inclusive), else 0."""
     return np.asarray(x >= threshold if inclusive else x > threshold, dtype=np.int64)
@@ -269,10 +259,14 @@ def _quantized(
     The quotient is one of float32, as ONNX has it.  Scale and zero are one number each, or one for
     each place along the axis.
     """
+    return rounded(x, _along(scale, x, axis), _along(zero, x, axis), (low, high))
+
+
+def rounded(x: Any, scale: Any, zero: Any, edges: tuple[int, int]) -> NDArray[np.float64]:
+    """Of x / scale in float32, rounded to even, plus zero, between two numbers."""
     with np.errstate(over="ignore"):
-        quotient = (x / _along(scale, x, axis)).astype(np.float32)
-    whole = np.rint(quotient.astype(np.float64)) + _along(zero, x, axis)
-    return np.asarray(np.clip(whole, low, high))
+        quotient = (np.asarray(x, dtype=np.float64) / scale).astype(np.float32)
+    return np.asarray(np.clip(np.rint(quotient.astype(np.float64)) + zero, *edges))
 
 
 def _dequantized(x: Values, scale: Sequence[float], zero: Sequence[float], axis: int = 1) -> Values:
@@ -378,11 +372,12 @@ def _indices(given: Sequence[int]) -> NDArray[np.int64]:
 
 
 def _product(a: Values, b: Values | None = None, *, shape: Sequence[int]) -> Values:
-    """Element by element; of one value its square."""
+    """Element by element; of one value its square.  Infinite where the model's is."""
     other = a if b is None else b
     if len(a) != len(other):
         raise ValueError(f"expected one batch, found {len(a)} and {len(other)}")
-    return (a.reshape(len(a), -1) * other.reshape(len(a), -1)).reshape(-1, *shape)
+    with np.errstate(all="ignore"):
+        return (a.reshape(len(a), -1) * other.reshape(len(a), -1)).reshape(-1, *shape)
 
 
 def _function(x: Values, name: str, options: Mapping[str, float], shape: Sequence[int]) -> Values:
@@ -412,7 +407,7 @@ CLIENT_KINDS: dict[str, Callable[..., Values]] = {
     "labels": _labels,
     "linear": _linear,
     "log_softmax": _log_softmax,
-    "normalize": _normalize,
+    "normalize": of_length_one,
     "one_vs_rest": _one_vs_rest,
     "product": _product,
     "pairwise_probabilities": _pairwise_probabilities,

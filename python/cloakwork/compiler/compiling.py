@@ -75,7 +75,11 @@ def compiled(model: Any, sample: Any, **given: Any) -> CompiledModel:
         raise ParamError("reveal", repr(given["reveal"]), allowed)
     reporter.begin("import")
     graph, values = _graph(model, sample, given["reveal"])
-    if graph.client_head is not None and given["bounds"] is not None:
+    if (
+        graph.client_head is not None
+        and graph.client_head.steps.steps
+        and given["bounds"] is not None
+    ):
         encrypted = [node.output for node in graph.inputs]
         if not isinstance(given["bounds"], Mapping):
             allowed = f"ranges of what the client makes of the inputs, by name: {encrypted}"

@@ -38,7 +38,7 @@ __all__ = ["Problem", "Search", "Tried"]
 Floats = NDArray[np.float64]
 # The bits by which a cheaper scale is to be more exact than needed, and the share of the time that
 # it must not exceed: before a candidate was tried, and to be worth another trial.
-_SPARE_BITS, _EARLY, _WORTH = 2, 0.95, 0.75
+_SPARE_BITS, _EARLY, _WORTH = 2, 0.85, 0.75
 # The bits by which the error of one trial may be above that of another with the same scale.
 _TRIAL_BITS = 4
 # The bits by which the scale of a trial is above that of one whose results were noise alone.
@@ -104,6 +104,10 @@ class _Errors(NamedTuple):
     def excess(self, wanted: Mapping[str, float]) -> float:
         """log2 of how much more the largest stated error is than wanted."""
         return max(log2(max(self.stated[name] / wanted[name], 2.0**-60)) for name in wanted)
+
+    def gained(self, bits: int) -> int:
+        """By how many bits another scale is larger."""
+        return bits - self.layouts.sizes.scale
 
     def grown(self, factor: float) -> _Errors:
         """With errors that are larger by a factor."""
@@ -178,11 +182,9 @@ class Search:
         ordered = _by_time(list(map(_Candidate.of, found)))
         for number, candidate in enumerate(ordered, 1):
             layouts, bits = candidate.layouts, candidate.layouts.sizes.scale
-            if pilot is not None:
-                gained = bits - pilot.layouts.sizes.scale + _TRIAL_BITS
-                if gained < pilot.excess(wanted):
-                    most = max(most, bits)
-                    continue
+            if pilot is not None and pilot.excess(wanted) > pilot.gained(bits) + _TRIAL_BITS:
+                most = max(most, bits)
+                continue
             if bits < least:
                 continue
             self.reporter.examine(number, len(ordered) - number)
@@ -227,8 +229,7 @@ class Search:
         made = self._with_budget(self._deepest())
         for bits in SCALES[1:]:
             errors = made.errors
-            gained = bits - errors.layouts.sizes.scale + _TRIAL_BITS
-            if 0 < errors.excess(wanted) <= gained:
+            if 0 < errors.excess(wanted) <= errors.gained(bits) + _TRIAL_BITS:
                 del made
                 made = self._with_budget(self._deepest(bits))
         if made.errors.excess(wanted) > 0:

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.importing.proving import Original, prove
+from cloakwork.compiler.importing.masks import without_masks
+from cloakwork.compiler.importing.proving import Original, encrypted_rows, prove
 from cloakwork.errors import ModelError
 
 
@@ -29,6 +30,8 @@ def from_model(model: str | Path | bytes | Any, sample: Any = None) -> Graph:
         return model
     graph, original = _imported(model, sample)
     if sample is not None:
+        rows = encrypted_rows(graph, sample)
+        graph = graph if rows is None else without_masks(graph, rows)
         prove(graph, original, sample)
     return graph
 

@@ -23,7 +23,7 @@ from cloakwork.compiler.importing.activations import (
     spread,
     together,
 )
-from cloakwork.compiler.importing.linear import Window, reduced, summed
+from cloakwork.compiler.importing.linear import Window, axes_of, reduced, rows_over, summed
 from cloakwork.compiler.importing.reading import ML_DOMAIN, OWN_DOMAIN
 from cloakwork.compiler.importing.values import Call, Known, Secret, handles
 
@@ -80,16 +80,11 @@ def max_pool(call: Call) -> Secret:
 @handles("ReduceMax", "ReduceMin")
 def reduce_max(call: Call) -> Secret:
     """Over axes after the batch."""
-    x, given = call.encrypted(0), call.setting("axes", 1)
-    if given is None or not np.size(given):
-        raise call.wrong("axes after the batch", "all axes", "name them")
-    axes = tuple(call.axis(int(axis), x) for axis in np.atleast_1d(given))
+    x = call.encrypted(0)
+    axes = axes_of(call, x)
     sign = 1.0 if call.kind == "ReduceMax" else -1.0
     own = x if sign > 0 else scaled(call, x, -1.0)
-    whole = call.indices(own)
-    moved = np.moveaxis(whole, axes, range(-len(axes), 0))
-    count = int(np.prod([x.shape[axis] for axis in axes]))
-    found = largest(call, own, moved.reshape(-1, count))
+    found = largest(call, own, rows_over(call, own, axes))
     shape, batch = reduced(x, axes, keep=bool(call.attribute("keepdims", 1)))
     result = Secret(found.name, shape, batch)
     return result if sign > 0 else scaled(call, result, -1.0)

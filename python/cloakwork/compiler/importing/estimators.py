@@ -14,21 +14,23 @@ from warnings import catch_warnings, simplefilter
 
 import numpy as np
 
+from cloakwork.compiler.client_columns import ColumnNames, names_of
 from cloakwork.compiler.client_head import ClientHead
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.client_texts import TextColumn, as_table, restored
 from cloakwork.compiler.graph import Graph
-from cloakwork.compiler.importing.converting import OPSETS, converted
+from cloakwork.compiler.importing.converting import OPSETS, chosen, converted
 from cloakwork.compiler.importing.converting.boosting import (
     booster_predictions,
     booster_width,
     is_booster,
 )
-from cloakwork.compiler.importing.converting.categories import texts_of
+from cloakwork.compiler.importing.converting.categories import texts_of, with_texts
 from cloakwork.compiler.importing.proving import Original, Rows
 from cloakwork.compiler.importing.reading import shortened
 from cloakwork.compiler.importing.walking import from_onnx
 from cloakwork.errors import ModelError
+from cloakwork.wording import installing
 
 # What a result may stand for.
 _METHODS = (
@@ -52,18 +54,22 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
         from skl2onnx import to_onnx
     except ImportError as error:
         raise ModelError(
-            "reading an estimator needs the skl2onnx package: pip install 'cloakwork[models]'"
+            f"reading an estimator needs the skl2onnx package: {installing('models')}"
         ) from error
     name = type(given).__name__
+    names = _names(given, sample)
+    if names is not None:
+        sample = names.in_order(sample, f"{name}: sample")
     width = booster_width(given) if is_booster(given) else getattr(given, "n_features_in_", None)
     if width is None and sample is not None:
         width = np.asarray(sample).shape[-1]
     if width is None:
         raise ModelError(f"{name}: expected a fitted estimator, found no number of features")
-    last = given.steps[-1][1] if hasattr(given, "steps") else given
-    model, classes = _by_pairs(given)
+    model, classes = _by_pairs(chosen(given))
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
 
     def others(part: Any, features: int) -> Any:
+        _check_numbers(part)
         try:
             with catch_warnings():
                 # Of attributes of estimators that skl2onnx reads.
@@ -86,13 +92,15 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
             if "'xgboost." in said or "'lightgbm." in said:
                 raise ModelError(
                     f"{name}: expected models of XGBoost and LightGBM by themselves, at the end of "
-                    "a Pipeline, or in a search, a bag or a soft vote; compile those within it "
-                    "one by one"
+                    "a Pipeline, or in a search, a bag, a soft vote or a MultiOutputRegressor; "
+                    "compile those within it one by one"
                 ) from error
             raise ModelError(f"{name}: skl2onnx cannot convert it: {shortened(error)}") from error
 
     graph = _without_fractions(from_onnx(converted(model, int(width), others, sample))[0])
     graph = _with_texts(graph, given, int(width), sample)
+    if names is not None:
+        graph = _with_names(graph, int(width), names)
     if classes:
         graph = _with_scores(graph, "one_vs_rest", {"classes": classes})
     elif _is_binary_machine(last):
@@ -102,6 +110,58 @@ def from_estimator(given: Any, sample: Any = None) -> tuple[Graph, Original]:
     return graph, Original(
         name, lambda rows: _results(given, sample, graph, rows), False, _ADVICE, off=off
     )
+
+
+def _names(model: Any, sample: Any) -> ColumnNames | None:
+    """The names of the columns that a model was fitted to; None for a model without."""
+    first = _first(model)
+    found = getattr(model, "feature_names_in_", None)
+    found = getattr(first, "feature_names_in_", None) if found is None else found
+    if is_booster(model):
+        own = getattr(model, "feature_name", None)
+        found = model.feature_names if own is None else own()
+        if own is not None and found == [f"Column_{place}" for place, _ in enumerate(found)]:
+            found = None
+    if found is None:
+        return None
+    names, given = tuple(str(name) for name in found), names_of(sample)
+    if given is not None and tuple(name.replace(" ", "_") for name in given) == names:
+        # LightGBM has no spaces in names.
+        names = given
+    return ColumnNames(names, type(first).__name__ == "ColumnTransformer")
+
+
+def _first(model: Any) -> Any:
+    """The step of a model that reads its input: pipelines and searches hand on what they get."""
+    while True:
+        found = getattr(model, "best_estimator_", None)
+        steps = [own for _, own in getattr(model, "steps", ()) if own not in (None, "passthrough")]
+        if found is None and not steps:
+            return model
+        model = steps[0] if found is None else found
+
+
+def _with_names(graph: Graph, width: int, names: ColumnNames) -> Graph:
+    """With the names that a table's columns have."""
+    head = graph.client_head or _plain_head(width)
+    return replace(graph, client_head=replace(head, columns=dict.fromkeys(head.inputs, names)))
+
+
+def _plain_head(width: int) -> ClientHead:
+    """A head that hands on its input."""
+    return ClientHead({"X": (width,)}, ClientTail(("X",)))
+
+
+def _check_numbers(part: Any) -> None:
+    """ModelError for encoders of texts, which skl2onnx refuses with the texts in its words."""
+    found = with_texts(part)
+    if found is not None:
+        raise ModelError(
+            f"{type(part).__name__}: expected encoders of texts in a ColumnTransformer, pipeline, "
+            "search, vote or stack, or in linear models of several classes or targets, found "
+            f"{type(found).__name__} within another estimator; put it in front of that, in a "
+            "pipeline"
+        )
 
 
 def _without_fractions(graph: Graph) -> Graph:
@@ -129,9 +189,8 @@ def _with_texts(graph: Graph, model: Any, width: int, sample: Any) -> Graph:
                 found[place] = TextColumn((), strict=False)
     if not found:
         return graph
-    (name,) = ("X",) if graph.client_head is None else graph.client_head.inputs
-    head = graph.client_head or ClientHead({name: (width,)}, ClientTail((name,)))
-    head = replace(head, texts={name: found})
+    head = graph.client_head or _plain_head(width)
+    head = replace(head, texts=dict.fromkeys(head.inputs, found))
     row = _accepted_row(head, given)
     for place in found if row is not None else ():
         readers = head.readers(row, place)

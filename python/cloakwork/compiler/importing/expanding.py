@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from cloakwork.compiler.importing.reading import graphs_of, nodes_of, onnx_module, versions_of
 from cloakwork.compiler.importing.schemas import check_node, schema_of
@@ -41,15 +44,18 @@ def _apart(model: Any, name: str) -> Any:
     """With the nodes of `QUANTISED` as dequantised operands, what is computed of them, rounded."""
     version, made = versions_of(model).get("", 0), type(model)()
     made.CopyFrom(model)
+    shapes = {one.name: tuple(one.dims) for one in made.graph.initializer}
     # Inner graphs first: those that hold them are copied.
     for graph in reversed(list(graphs_of(made.graph))):
-        nodes = [part for node in graph.node for part in _parts(node, name, version)]
+        nodes = [part for node in graph.node for part in _parts(node, name, version, shapes)]
         graph.ClearField("node")
         graph.node.extend(nodes)
     return made
 
 
-def _parts(node: Any, name: str, version: int) -> Iterator[Any]:
+def _parts(
+    node: Any, name: str, version: int, shapes: Mapping[str, tuple[int, ...]]
+) -> Iterator[Any]:
     if not _is_own(node) or node.op_type not in QUANTISED:
         yield node
         return
@@ -65,7 +71,11 @@ def _parts(node: Any, name: str, version: int) -> Iterator[Any]:
     rows, columns = (1, 0) if is_conv else (-2, -1)
     names = [f"{output} operand {place}" for place in range(3)]
     yield part("DequantizeLinear", node.input[:3], names[0], rows)
-    yield part("DequantizeLinear", node.input[3:6], names[1], columns)
+    filters, each = (shapes.get(one, ()) for one in node.input[3:5])
+    if is_conv and version < _SINCE_AXIS and prod(each) > 1 and filters:
+        yield from _by_filters(node.input[3:6], names[1], len(filters))
+    else:
+        yield part("DequantizeLinear", node.input[3:6], names[1], columns)
     make = onnx_module().helper.make_node
     has_bias = len(node.input) > _BIAS and bool(node.input[_BIAS])
     if has_bias:
@@ -76,6 +86,22 @@ def _parts(node: Any, name: str, version: int) -> Iterator[Any]:
     exact.attribute.extend(node.attribute)
     yield exact
     yield part("QuantizeLinear", [f"{output} exact", *node.input[6:8]], output, rows)
+
+
+def _by_filters(read: Sequence[str], made: str, rank: int) -> Iterator[Any]:
+    """(w - zero) scale for each filter, where DequantizeLinear has one scale."""
+    onnx = onnx_module()
+    make, shape = onnx.helper.make_node, np.array([-1, *[1] * (rank - 1)])
+    names = [f"{made} {what}" for what in ("weights", "scales", "zeros", "shape", "less")]
+    weights, scales, zeros, along, less = names
+    tensor = onnx.numpy_helper.from_array(shape, along)
+    yield make("Constant", [], [along], along, value=tensor)
+    yield make("Reshape", [read[1], along], [scales], scales)
+    yield make("Cast", [read[0]], [weights], weights, to=onnx.TensorProto.FLOAT)
+    yield make("Cast", [read[2]], [f"{zeros} cast"], f"{zeros} cast", to=onnx.TensorProto.FLOAT)
+    yield make("Reshape", [f"{zeros} cast", along], [zeros], zeros)
+    yield make("Sub", [weights, zeros], [less], less)
+    yield make("Mul", [less, scales], [made], made)
 
 
 def _is_own(node: Any) -> bool:

@@ -173,10 +173,7 @@ _REDUCTIONS = {
 def reduce(call: Call) -> Secret:
     """Over axes after the batch."""
     x = call.encrypted(0)
-    given = call.setting("axes", 1)
-    if given is None or not np.size(given):
-        raise call.wrong("axes after the batch", "all axes", "name them")
-    axes = tuple(call.axis(int(axis), x) for axis in np.atleast_1d(given))
+    axes = axes_of(call, x)
     keep = bool(call.attribute("keepdims", 1))
     count = int(np.prod([x.shape[axis] for axis in axes]))
     before, after = _REDUCTIONS[call.kind]
@@ -186,11 +183,23 @@ def reduce(call: Call) -> Secret:
     return applied(call, found, after) if after else found
 
 
+def axes_of(call: Call, x: Secret) -> tuple[int, ...]:
+    """The axes that a reduction names, counted from the front; ModelError for the batch axis."""
+    given = call.setting("axes", 1)
+    if given is None or not np.size(given):
+        raise call.wrong("axes after the batch", "all axes", "name them")
+    return tuple(call.axis(int(axis), x) for axis in np.atleast_1d(given))
+
+
+def rows_over(call: Call, x: Secret, axes: Sequence[int]) -> NDArray[np.int64]:
+    """[n, count]: the flat indices of what each element of a reduction over axes reads."""
+    moved = np.moveaxis(call.indices(x), axes, range(-len(axes), 0))
+    return moved.reshape(-1, int(np.prod([x.shape[axis] for axis in axes])))
+
+
 def summed(call: Call, x: Secret, axes: Sequence[int], keep: bool, weight: float = 1.0) -> Secret:
     """Weighted sums over axes."""
-    whole = call.indices(x)
-    moved = np.moveaxis(whole, axes, range(-len(axes), 0))
-    rows = moved.reshape(-1, int(np.prod([x.shape[axis] for axis in axes])))
+    rows = rows_over(call, x, axes)
     matrix = _rows_times(call, rows, np.full((rows.shape[1], 1), weight))
     shape, batch = reduced(x, axes, keep=keep)
     return call.affine([(x.name, matrix)], 0.0, without_batch(shape, batch), batch)

@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from cloakwork.compiler.importing.reading import evaluator_of, onnx_module
+from cloakwork.compiler.building import selection
+from cloakwork.compiler.importing.mended import evaluator_of
+from cloakwork.compiler.importing.reading import onnx_module
 from cloakwork.compiler.importing.values import Call, Known, Secret, handles
 from cloakwork.errors import ModelError
 
@@ -19,6 +21,10 @@ _SEED = 1
 _MOST_COLUMNS = 1 << 14
 # The reference computes these in Python's loops: an evaluation takes longer.
 _FEWER = {"GridSample": 1 << 8, "ScatterElements": 1 << 12, "ScatterND": 1 << 12}
+# These may only move elements, which takes some evaluations.
+_MOVING = ("Compress", "GatherND", "MaxUnpool", "ReverseSequence", "ScatterElements", "ScatterND",
+           "TensorScatter", "Trilu")  # fmt: skip
+_MOST_MOVED = 1 << 18
 # The inputs that tell how large results are.
 _LENGTHS = {"AffineGrid": 1, "Col2Im": 1, "DFT": 1, "MaxUnpool": 2}
 # What the reference's own rounding may differ by, of what an element is made from, and of the
@@ -31,14 +37,15 @@ _SIZES = (1.0, -1.0, 1e3, -1e3)
 
 
 @handles(
-    "AffineGrid", "Col2Im", "Compress", "ConvTranspose", "CumSum", "DFT", "Einsum",
-    "GatherElements", "GatherND", "GridSample", "MaxUnpool", "Resize", "ReverseSequence", "STFT",
-    "ScatterElements", "ScatterND", "TensorScatter", "Trilu",
+    "AffineGrid", "Col2Im", "Compress", "ConvTranspose", "CumSum", "DFT", "Einsum", "GatherND",
+    "GridSample", "MaxUnpool", "Resize", "ReverseSequence", "STFT", "ScatterElements", "ScatterND",
+    "TensorScatter", "Trilu",
 )  # fmt: skip
 def by_columns(call: Call) -> Secret:
     """A column for each element of the operand, and the result of zeros as bias.
 
-    What is not linear, or mixes the inputs of a batch, is found by random operands, and refused.
+    What only moves elements is traced on their indices instead.  What is not linear, or mixes the
+    inputs of a batch, is found by random operands, and refused.
     """
     encrypted = [place for place, value in enumerate(call.inputs) if isinstance(value, Secret)]
     if len(encrypted) != 1 or call.outputs != 1:
@@ -46,8 +53,7 @@ def by_columns(call: Call) -> Secret:
     x = call.secret(encrypted[0])
     size, run = call.builder.size(x.name), _evaluator(call, encrypted[0])
     most = _FEWER.get(call.kind, _MOST_COLUMNS)
-    if size > most:
-        raise call.wrong(f"at most {most} elements", size, "use a smaller input")
+    _check_size(call, size, max(most, _MOST_MOVED) if call.kind in _MOVING else most)
     if call.kind.startswith("Scatter") and call.attribute("reduction", "none") not in _LINEAR:
         own = f"reduction {call.attribute('reduction', 'none')!r}"
         raise call.wrong("a node that is linear in its operand", own)
@@ -58,16 +64,43 @@ def by_columns(call: Call) -> Secret:
     bias = run(np.zeros(x.shape))
     call.check_batch(bias.shape)
     call.check_elements(bias.shape)
-    call.check_weights(size * bias.size)
-    columns = []
+    matrix = _moved(run, bias, x)
+    if matrix is None:
+        _check_size(call, size, most)
+        call.check_weights(size * bias.size)
+        matrix = _columns(run, bias, x)
+    _check_linear(call, run, matrix, bias, x)
+    return call.affine([(x.name, matrix)], bias, bias.shape[1:])
+
+
+def _check_size(call: Call, size: int, most: int) -> None:
+    if size > most:
+        raise call.wrong(f"at most {most} elements", size, "use a smaller input")
+
+
+def _moved(run: Callable[[Floats], Floats], bias: Floats, x: Secret) -> Any:
+    """The matrix of what moves elements among constants; None for what computes something."""
+    size = int(np.prod(x.shape))
+    own, draw = np.arange(1.0, size + 1), np.random.default_rng(_SEED).normal(size=size)
+    first, second, drawn = (run(one.reshape(x.shape)).ravel() for one in (own, own + size, draw))
+    constant = (first == second) & (first == bias.ravel())
+    places = np.where(constant, -1, first - 1)
+    if not (constant | ((second - first == size) & np.isin(places, own - 1))).all():
+        return None
+    matrix = selection(places.astype(np.int64), size)
+    # A mean of elements may be the number of another.
+    return matrix if (matrix @ draw == np.where(constant, 0.0, drawn)).all() else None
+
+
+def _columns(run: Callable[[Floats], Floats], bias: Floats, x: Secret) -> Any:
+    """The matrix by the results of unit vectors."""
+    size, columns = int(np.prod(x.shape)), []
     for place in range(size):
         unit = np.zeros(size)
         unit[place] = 1.0
         found = (run(unit.reshape(x.shape)) - bias).ravel()
         columns.append(sparse.csc_array(found[:, None]))
-    matrix = sparse.csr_array(sparse.hstack(columns))
-    _check_linear(call, run, matrix, bias, x)
-    return call.affine([(x.name, matrix)], bias, bias.shape[1:])
+    return sparse.csr_array(sparse.hstack(columns))
 
 
 def _evaluator(call: Call, encrypted: int) -> Callable[[Floats], Floats]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from cloakwork.compiler.importing.activations import applied, combined, multiplied, scaled
-from cloakwork.compiler.importing.linear import reduced, summed
+from cloakwork.compiler.importing.linear import axes_of, reduced, rows_over, summed
 from cloakwork.compiler.importing.values import HANDLERS, Call, Secret, handles
 
 __all__ = ["lp_pool", "mean_and_variance", "over_neighbours", "product_over", "products_up_to"]
@@ -86,13 +86,9 @@ def over_neighbours(call: Call) -> Secret:
 @handles("ReduceProd")
 def product_over(call: Call) -> Secret:
     """Over axes after the batch, two by two."""
-    x, given = call.encrypted(0), call.setting("axes", 1)
-    if given is None or not np.size(given):
-        raise call.wrong("axes after the batch", "all axes", "name them")
-    axes = tuple(call.axis(int(axis), x) for axis in np.atleast_1d(given))
-    moved = np.moveaxis(call.indices(x), axes, range(-len(axes), 0))
-    count = int(np.prod([x.shape[axis] for axis in axes]))
-    value, places = x.name, moved.reshape(-1, count)
+    x = call.encrypted(0)
+    axes = axes_of(call, x)
+    value, places = x.name, rows_over(call, x, axes)
     while places.shape[1] > 1:
         value, places = _round(call, value, places)
     shape, batch = reduced(x, axes, keep=bool(call.attribute("keepdims", 1)))

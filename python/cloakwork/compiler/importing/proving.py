@@ -88,14 +88,26 @@ def prove(graph: Graph, original: Original, sample: Any) -> None:
     if graph.client_head is not None:
         # Rows are numbers: texts are the places of their categories.
         graph = replace(graph, client_head=graph.client_head.of_places())
+    head = graph.client_head
     # Estimators compute with float64, and clients of a head compare with it.
-    exact = not original.alone and graph.client_head is not None
+    exact = not original.alone and head is not None and bool(head.steps.steps)
     rows, kinds, widths = _probes(picked, _affordable(graph), exact=exact)
     with catch_warnings(), np.errstate(all="ignore"):
         simplefilter("ignore")
         outcome = _outcome(graph, original, rows, kinds)
         if outcome is not None:
             _Comparison(graph, original, outcome, widths).check()
+
+
+def encrypted_rows(graph: Graph, sample: Any) -> Rows | None:
+    """What is encrypted of some rows of the sample; None for a sample that the graph refuses."""
+    picked, head = _picked(graph, sample), graph.client_head
+    if picked is None or head is None:
+        return picked
+    try:
+        return head.of_places().run(picked)
+    except ModelError:
+        return None
 
 
 def _picked(graph: Graph, sample: Any) -> Rows | None:
@@ -106,6 +118,8 @@ def _picked(graph: Graph, sample: Any) -> Rows | None:
     try:
         has_texts = head is not None and bool(head.texts)
         array = as_table if has_texts else np.asarray
+        if head is not None:
+            given = {name: head.in_order(name, values) for name, values in given.items()}
         arrays = {name: array(values) for name, values in given.items()}
         count = min(len(values) for values in arrays.values())
         places = np.linspace(0, count - 1, min(count, _MOST_ROWS)).astype(np.int64)

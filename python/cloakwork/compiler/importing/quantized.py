@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.compiler.client_tail import rounded
 from cloakwork.compiler.importing.activations import scaled
 from cloakwork.compiler.importing.reading import FLOAT_TYPES, onnx_module
 from cloakwork.compiler.importing.values import (
@@ -252,13 +253,6 @@ def _rounded(call: Call, x: NDArray[Any], own: Scales, at: tuple[Any, Any]) -> N
 
 def _numpy_type(kind: int) -> Any:
     return onnx_module().helper.tensor_dtype_to_np_dtype(kind)
-
-
-def rounded(x: Any, scale: Any, zero: Any, edges: tuple[int, int]) -> NDArray[np.float64]:
-    """Of x / scale in float32, rounded to even, plus zero, between two numbers."""
-    with np.errstate(over="ignore"):
-        quotient = (np.asarray(x, dtype=np.float64) / scale).astype(np.float32)
-    return np.asarray(np.clip(np.rint(quotient.astype(np.float64)) + zero, *edges))
 
 
 def along(numbers: NDArray[Any], shape: Sequence[int], axis: int, block: int = 0) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from cloakwork import files
 from cloakwork.errors import LoadError, ModelError
+from cloakwork.recognition import recognised
+from cloakwork.wording import installing
 
 # Files beyond 2 GiB are none of protobuf's.
 _OLDEST = 7
@@ -38,32 +40,9 @@ def onnx_module() -> Any:
         import onnx.reference
     except ImportError as error:
         raise ModelError(
-            "reading a model needs the onnx package: pip install 'cloakwork[models]'"
+            f"reading a model needs the onnx package: {installing('models')}"
         ) from error
     return onnx
-
-
-def evaluator_of(
-    nodes: Any, given: Mapping[str, NDArray[Any] | None], results: Iterable[str], opsets: Any
-) -> Any:
-    """ONNX's own reference for some nodes, with the names of what they give.
-
-    given   what they read: arrays, whose types some ops need, or None where it is not known yet
-    """
-    onnx = onnx_module()
-    helper = onnx.helper
-    info = [
-        onnx.ValueInfoProto(name=name)
-        if array is None
-        else helper.make_tensor_value_info(
-            name, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape
-        )
-        for name, array in given.items()
-    ]
-    empty = [onnx.ValueInfoProto(name=name) for name in results]
-    graph = helper.make_graph(list(nodes), "part", info, empty)
-    model = helper.make_model(graph, opset_imports=opsets)
-    return onnx.reference.ReferenceEvaluator(model)
 
 
 def shortened(error: Exception) -> str:
@@ -103,7 +82,10 @@ def _parsed(onnx: Any, given: str | Path | bytes) -> tuple[Any, str]:
     except FileNotFoundError as error:
         raise ModelError(f"{given!s}: expected an ONNX file, found none of this name") from error
     except (OSError, LoadError, DecodeError) as error:
-        shown = "the bytes" if isinstance(given, bytes) else given
+        shown = "the bytes" if isinstance(given, bytes) else str(given)
+        found = None if isinstance(given, bytes) else recognised(given)
+        if found is not None and found.name != "onnx":
+            raise ModelError(f"{shown}: expected an ONNX model, got {found}") from error
         raise ModelError(f"{shown}: not a readable ONNX file: {error}") from error
     if not model.graph.node:
         raise ModelError(f"{name}: expected an ONNX model with nodes, found none")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.compiler.building import selection
+from cloakwork.compiler.importing.mended import taken_elements
 from cloakwork.compiler.importing.reading import FLOAT_TYPES
 from cloakwork.compiler.importing.values import Call, Known, Secret, Value, handles, without_batch
 
@@ -192,6 +193,18 @@ def gather(call: Call) -> Secret:
         raise call.wrong(f"indices below {x.shape[axis]}", indices.ravel()[:4].tolist())
     batch = x.place + (indices.ndim - 1 if axis < x.place else 0)
     return call.selected(x, np.take(call.indices(x), indices, axis), batch)
+
+
+@handles("GatherElements")
+def gather_elements(call: Call) -> Secret:
+    """Each at a constant place along an axis of one input, for a batch of 1."""
+    x, places = call.secret(0), call.constant(1)
+    axis = call.axis(int(call.attribute("axis", 0)), x)
+    found = taken_elements(call.indices(x), places, axis)
+    if not call.state.single:
+        hint = "export the model for a batch of 1, with a fixed first axis"
+        raise call.wrong("a node that takes a batch", "one for a batch of 1", hint)
+    return call.selected(x, found)
 
 
 @handles("ArrayFeatureExtractor", domain="ai.onnx.ml")

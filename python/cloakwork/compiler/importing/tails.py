@@ -108,18 +108,6 @@ def _is_label(call: Call, x: Later) -> bool:
     return own is not None and own.kind in _WHOLE
 
 
-def as_result(state: Reading, value: Later) -> Later:
-    """A result of the model: whole numbers of `quantized`, which are floats, get their type."""
-    own = origin_of(state, value)
-    if own is None or own.kind != "quantized":
-        return value
-    low, high = int(own.parameters["low"]), int(own.parameters["high"])
-    # NumPy has no types of 2 and 4 bits.
-    fitting = np.promote_types(np.min_scalar_type(low), np.min_scalar_type(high))
-    kind = fitting.name if low >= 0 else np.min_scalar_type(-high - 1).name
-    return state.step("cast", [value], to=kind)
-
-
 def origin_of(state: Reading, value: Later) -> ClientStep | None:
     """The step that gives a value, perhaps in another shape."""
     steps = {step.output: step for step in state.steps}

@@ -39,6 +39,23 @@ _MODES = {"BRANCH_LEQ": (False, True), "BRANCH_LT": (False, False),
           "BRANCH_GTE": (True, True), "BRANCH_GT": (True, False)}  # fmt: skip
 
 
+def up_to(thresholds: NDArray[Any], *, below: bool = False) -> Floats:
+    """For thresholds t, the largest s of float64 such that float32(x) <= t, or below t, is x <= s.
+
+    Thresholds beyond float32 stay as they are.
+    """
+    with np.errstate(over="ignore"):
+        own = thresholds.astype(np.float32)
+        outside = own >= thresholds if below else own > thresholds
+        own = np.where(outside, np.nextafter(own, np.float32(-np.inf)), own)
+        above = np.nextafter(own, np.float32(np.inf))
+    middle = (own.astype(np.float64) + above.astype(np.float64)) / 2
+    # Of two equally near ones, float32 takes the one whose last bit is 0.
+    even = own.view(np.uint32) % 2 == 0
+    found = np.where(even, middle, np.nextafter(middle, -np.inf))
+    return np.asarray(np.where(np.isfinite(own) & np.isfinite(above), found, thresholds))
+
+
 class _Trees:
     """Leaves with their paths: lists of (place of an inner node, whether it must hold)."""
 
@@ -106,6 +123,15 @@ class _Trees:
         # What stands in other places is read by no leaf, and far from a jump.
         thresholds = np.array([-1.0 if row is None else float(row[3]) for row in rows])
         modes = [(True, True) if row is None else _MODES[row[4]] for row in rows]
+        if "nodes_values_as_tensor" not in call.attributes:
+            # Of float32, as is what is compared with them.  An element is below t where it is at
+            # most s, and so below the next number.
+            strict = np.array([mode in ((False, False), (True, True)) for mode in modes])
+            thresholds = np.where(
+                strict,
+                np.nextafter(up_to(thresholds, below=True), np.inf),
+                up_to(thresholds),
+            )
         # step(u) is 1 from u = 0 on; an exclusive comparison is 1 minus the opposite one.
         above = np.array([mode[0] == mode[1] for mode in modes])
         signs = np.where(above, 1.0, -1.0)

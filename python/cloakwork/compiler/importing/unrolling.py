@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork.compiler.importing.mended import evaluator_of
 from cloakwork.compiler.importing.reading import (
     MOST_NODES,
     RANDOM,
     array_of,
-    evaluator_of,
     graphs_of,
     onnx_module,
     versions_of,

@@ -31,21 +31,21 @@ from cloakwork.compiler.importing import (
 )
 from cloakwork.compiler.importing.expanding import EXPANDED, expanded
 from cloakwork.compiler.importing.heads import HEAD_OPS, Head, embedded, head_nodes
+from cloakwork.compiler.importing.mended import evaluator_of
 from cloakwork.compiler.importing.proving import Original, Rows
 from cloakwork.compiler.importing.reading import (
     OWN_DOMAIN,
     RANDOM,
     array_of,
     attributes_of,
-    evaluator_of,
     read_model,
     versions_of,
 )
 from cloakwork.compiler.importing.references import original_of
+from cloakwork.compiler.importing.results import check_types, typed, types_of
 from cloakwork.compiler.importing.schemas import check_node
 from cloakwork.compiler.importing.tails import (
     CLIENT_OPS,
-    as_result,
     client_nodes,
     client_value,
 )
@@ -66,12 +66,15 @@ from cloakwork.compiler.importing.values import (
 from cloakwork.compiler.nodes import Affine, Input, Source
 from cloakwork.compiler.simplifying import simplified
 from cloakwork.errors import ModelError
+from cloakwork.once import once
 
 # Imported for the handlers that they register.
 FAMILIES = (
     activations, attention, composite, linear, machines, matrices, norms, quantized, recurrent,
     scores, shapes, trees,
 )  # fmt: skip
+# Nodes that do something else with whole numbers.
+_TYPED = ("CastLike", "Div")
 # Instead of nodes that cannot be compiled.
 _HINTS = {
     "Normalizer": "divide by ReduceL2, or normalise before encryption",
@@ -84,7 +87,8 @@ _HINTS = {
 def from_onnx(given: str | Path | bytes | Any) -> tuple[Graph, Original]:
     """The graph of an ONNX model, and the model; ModelError names a node that it refuses."""
     model, name = read_model(given)
-    flat = unrolled(expanded(model, name), name)
+    # Functions within bodies become nodes of the model, whose types are known; some have loops.
+    flat = unrolled(expanded(unrolled(model, name), name), name)
     walk = _walked(flat, name, Path(given).stem if isinstance(given, str | Path) else name)
     made = walk.graph()
 
@@ -178,6 +182,8 @@ class _Walk:
             self.versions.get(domain, 0), node.output[0] in self.state.client,
         )  # fmt: skip
         state.builder.source = Source((node.name,), (node.op_type,))
+        if node.op_type in _TYPED and not any(isinstance(value, Known) for value in inputs):
+            check_types(node, place, self._types)
         if all(value is None or isinstance(value, Known) for value in inputs):
             found: Sequence[Value] = self._folded(node, call)
         else:
@@ -189,6 +195,11 @@ class _Walk:
         for number, name in enumerate(node.output):
             if name and number >= len(found):
                 self.lost[name] = f"output number {number} of {place}"
+
+    @once
+    def _types(self) -> dict[str, int]:
+        """Of the model's values."""
+        return types_of(self.model)
 
     def _take_constant(self, place: str, node: Any) -> None:
         """A node without inputs: a constant, or nothing that can be run."""
@@ -303,10 +314,11 @@ class _Walk:
                     f"{place} {output.name!r}: expected a value that depends on an input, found a "
                     "constant; remove it from the outputs"
                 )
-            if isinstance(value, Later):
-                value = as_result(self.state, value)
+            place = f"{place} {output.name!r}"
             if isinstance(value, Secret):
-                value = _in_front(value, f"{place} {output.name!r}")
+                value = _in_front(value, place)
+            value = typed(self.state, value, self._types.get(output.name, 0), place)
+            if isinstance(value, Secret):
                 outputs[self._named(value, output.name).name] = None
             elif value.name in renamed:
                 copy = self.state.step("identity", [value])

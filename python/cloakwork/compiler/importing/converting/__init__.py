@@ -20,7 +20,7 @@ from cloakwork.compiler.importing.converting.stacked import STACKED
 from cloakwork.compiler.importing.reading import ML_DOMAIN, OWN_DOMAIN, onnx_module
 from cloakwork.errors import ModelError
 
-__all__ = ["OPSETS", "converted"]
+__all__ = ["OPSETS", "chosen", "converted"]
 
 OPSETS = {"": 18, ML_DOMAIN: 3}
 _NEIGHBOURS = (
@@ -66,7 +66,7 @@ def converted(model: Any, width: int, others: Callable[[Any, int], Any], sample:
     others   that of an estimator, or of some steps of a pipeline, without these conversions
     sample   inputs [batch, features]: where values are that thresholds must be away from
     """
-    model = _chosen(model)
+    model = chosen(model)
     if not hasattr(model, "steps"):
         own = _own(model, width, _OWN, others, sample)
         return others(model, width) if own is None else own
@@ -108,11 +108,19 @@ def converted(model: Any, width: int, others: Callable[[Any, int], Any], sample:
     return whole
 
 
-def _chosen(model: Any) -> Any:
-    """The model of XGBoost or LightGBM that a search found; any other model as it is."""
-    found: Any = getattr(model, "best_estimator_", None)
-    last = found.steps[-1][1] if hasattr(found, "steps") else found
-    return model if boosted_kind(last) is None else found
+def chosen(model: Any) -> Any:
+    """What a search found, also within pipelines; any other model as it is."""
+    found = getattr(model, "best_estimator_", None)
+    if found is not None:
+        return chosen(found)
+    if not hasattr(model, "steps"):
+        return model
+    steps = [(name, chosen(step)) for name, step in model.steps]
+    if all(step is old for (_, step), (_, old) in zip(steps, model.steps, strict=True)):
+        return model
+    made = copy(model)
+    made.steps = steps
+    return made
 
 
 def _seen(model: Any, sample: Any) -> Any:

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.compiler.importing.converting.nodes import Nodes, Rows
 from cloakwork.compiler.importing.reading import ML_DOMAIN, onnx_module
+from cloakwork.compiler.importing.trees import up_to
 from cloakwork.errors import ModelError
 
 Floats = NDArray[np.float64]
@@ -280,16 +281,6 @@ def _refusing_fractions(n: Nodes, whole: NDArray[np.bool_]) -> str:
     return found if whole.all() else n.op("Add", n.op("Sub", n.x, own), found)
 
 
-def _under(thresholds: Floats) -> Floats:
-    """For thresholds t of float32, the largest s of float64 such that float32(x) < t is x <= s."""
-    own = thresholds.astype(np.float32)
-    below = np.nextafter(own, np.float32(-np.inf))
-    middle = (below.astype(np.float64) + own.astype(np.float64)) / 2
-    # Of two equally near ones, float32 takes the one whose last bit is 0.
-    even = below.view(np.uint32) % 2 == 0
-    return np.where(even, middle, np.nextafter(middle, -np.inf))
-
-
 def _xgboost_scores(name: str, booster: Any, rounds: int | None, missing: float | None) -> Scores:
     """The scores of a Booster of XGBoost, of its first rounds or of all.
 
@@ -347,7 +338,8 @@ def _xgboost_tree(name: str, own: Any, group: int, targets: int, missing: float 
         values[~inner] = rows[right[~inner]]
     else:
         values = np.asarray(own["base_weights"], dtype=np.float64).reshape(-1, targets)
-    return Tree(features, _under(np.where(inner, conditions, 0.0)), left, right, values)
+    thresholds = up_to(np.where(inner, conditions, 0.0).astype(np.float32), below=True)
+    return Tree(features, thresholds, left, right, values)
 
 
 def _xgboost_base(booster: Any, rounds: int | None) -> Floats:

@@ -18,12 +18,13 @@ from cloakwork.errors import ModelError
 Floats = NDArray[np.float64]
 Outputs = dict[str, str]
 
-__all__ = ["ENCODERS", "texts_of"]
+__all__ = ["ENCODERS", "texts_of", "with_texts"]
 
 # Of a category that is NaN, above all others.
 _MISSING = float(np.finfo(np.float64).max)
-# Where an estimator keeps the one that reads its input.
+# Where an estimator keeps the one that reads its input, and estimators of several that do.
 _INNER = ("best_estimator_", "regressor_", "estimator_")
+_SEVERAL = ("MultiOutput", "OneVs", "Stacking", "Voting")
 
 
 def _is_text(categories: Any) -> bool:
@@ -148,7 +149,7 @@ def _texts(own: Any, columns: list[int]) -> Iterator[dict[int, TextColumn]]:
         inner = [getattr(own, name, None) for name in _INNER]
         inner += [part for _, part in getattr(own, "transformer_list", ())]
         several = getattr(own, "estimators_", None)
-        if kind.startswith(("Stacking", "Voting")) and several is not None:
+        if kind.startswith(_SEVERAL) and several is not None:
             inner += list(several)
         for part in inner:
             if part is not None and not isinstance(part, str):
@@ -159,7 +160,9 @@ def _first_texts(own: Any, columns: list[int]) -> Iterator[dict[int, TextColumn]
     """Of the first step of a pipeline, or of the second after one that fills texts."""
     steps = [step for _, step in own.steps if step is not None and step != "passthrough"]
     if len(steps) > 1 and _fills_texts(steps[0]):
-        found = texts_of(steps[1], columns)
+        left = [own == own for own in steps[0].statistics_]  # noqa: PLR0124 -- NaN
+        kept = [place for place, own in zip(columns, left, strict=True) if own]
+        found = texts_of(steps[1], kept)
         yield {p: _filled(one, steps[0], columns.index(p)) for p, one in found.items()}
     elif steps:
         yield from _texts(steps[0], columns)
@@ -181,6 +184,19 @@ def _encoded(own: Any, columns: list[int]) -> dict[int, TextColumn]:
                 )
             found[place] = TextColumn(texts, strict, nan, none)
     return found
+
+
+def with_texts(own: Any) -> Any:
+    """An encoder of texts within an estimator, at any depth; None if there is none."""
+    if any(_is_text(listed) for listed in getattr(own, "categories_", ())):
+        return own
+    if isinstance(own, dict):
+        inner = list(own.values())
+    elif isinstance(own, list | tuple):
+        inner = list(own)
+    else:
+        inner = list(vars(own).values()) if hasattr(own, "get_params") else []
+    return next((one for one in map(with_texts, inner) if one is not None), None)
 
 
 def _fills_texts(step: Any) -> bool:

@@ -6,20 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cloakwork.compiler.importing.converting.nodes import Nodes, Rows
+from cloakwork.compiler.importing.heads import HEAD_OPS
 from cloakwork.errors import ModelError
 
 Outputs = dict[str, str]
 
 __all__ = ["COLUMNS"]
-
-# What only the client computes.
-HEAD_KINDS = {
-    "Above", "Bins", "Categories", "ChiSquared", "Columns", "Imputed", "Imputer", "IsNaN",
-    "LabelEncoder", "Missing", "Normalizer", "OfLengthOne", "OneHotEncoder", "PowerTransform",
-    "Quantiles", "Splines", "WeightedCounts",
-}  # fmt: skip
 
 
 def by_columns(own: Any, n: Nodes) -> Outputs:
@@ -33,7 +28,7 @@ def by_columns(own: Any, n: Nodes) -> Outputs:
         x = n.gathered(places)
         taken = len(n.nodes)
         values.append(_weighted(own, name, _features(own, part, x, places.size, n), n))
-        if not any(node.op_type in HEAD_KINDS for node in n.nodes[taken:]):
+        if not any(node.op_type in HEAD_OPS for node in n.nodes[taken:]):
             plain.append((x, places))
     # What is not read may be missing or a text, and what the client changes is not encrypted twice.
     if plain and (len(used) < n.width or len(plain) < len(values)):
@@ -83,11 +78,9 @@ def _missing(n: Nodes, columns: Any, *, strict: bool) -> str:
 def filled(own: Any, n: Nodes) -> Outputs:
     """Numbers in place of missing values; texts are filled where they become places."""
     statistics = np.asarray(own.statistics_)
-    if any(isinstance(one, str) for one in statistics):
-        if own.add_indicator:
-            raise ModelError("SimpleImputer: expected texts without add_indicator, found it; add "
-                             "a column of numbers that marks them before fit")  # fmt: skip
-        return {"features": n.op("Identity", n.x)}
+    texts = np.array([isinstance(one, str) for one in statistics])
+    if texts.any():
+        return {"features": _filled_beside_texts(own, texts, n)}
     marked = own.missing_values
     if isinstance(marked, str) or marked is None:
         raise ModelError(f"SimpleImputer: expected missing_values that are numbers or NaN, found "
@@ -110,6 +103,27 @@ def filled(own: Any, n: Nodes) -> Outputs:
                          f"{marked!r}; give NaN for what is missing")  # fmt: skip
     shown = _missing(n, own.indicator_.features_, strict=False)
     return {"features": n.joined([found, shown])}
+
+
+def _filled_beside_texts(own: Any, texts: NDArray[np.bool_], n: Nodes) -> str:
+    """Numbers filled, beside columns of texts, which are as they are."""
+    if own.add_indicator:
+        raise ModelError("SimpleImputer: expected texts without add_indicator, found it; add "
+                         "a column of numbers that marks them before fit")  # fmt: skip
+    if texts.all():
+        return n.op("Identity", n.x)
+    if not isinstance(own.missing_values, float) or own.keep_empty_features:
+        raise ModelError(
+            "SimpleImputer: expected missing_values=NaN, without keep_empty_features, for texts "
+            "beside numbers, found others; give NaN for what is missing"
+        )
+    places = np.flatnonzero(~texts)
+    numbers = np.asarray(own.statistics_[places], dtype=np.float64)
+    filled = n.own("Imputed", n.columns(places), values=np.nan_to_num(numbers))
+    whole = n.joined([n.columns(np.flatnonzero(texts)), filled])
+    order = np.argsort(np.concatenate([np.flatnonzero(texts), places]))
+    # Columns without any number are left away.
+    return n.columns(np.delete(order, places[np.isnan(numbers)]), whole)
 
 
 def missing(own: Any, n: Nodes) -> Outputs:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.compiler.importing.converting.nodes import Nodes
+from cloakwork.compiler.importing.converting.responses import resolved
 from cloakwork.errors import ModelError
 
 Floats = NDArray[np.float64]
@@ -205,13 +206,18 @@ def envelope(own: Any, n: Nodes) -> Outputs:
 
 def one_against_rest(own: Any, n: Nodes) -> Outputs | None:
     """Linear scores of each class; the client makes probabilities of logistic ones."""
-    parts = own.estimators_
-    linear = all(np.shape(getattr(part, "coef_", ())) == (1, n.width) for part in parts)
-    if not linear:
+    found = [resolved(n, part, n.x, n.width) for part in own.estimators_]
+    parts = [part for part, _, _ in found]
+    if any(np.shape(getattr(part, "coef_", ())) != (1, width) for part, _, width in found):
         return None
-    weights = np.concatenate([part.coef_ for part in parts])
-    bias = [float(np.ravel(part.intercept_)[0]) for part in parts]
-    scores = n.affine(n.x, weights.T, bias)
+    biases = [float(np.ravel(part.intercept_)[0]) for part in parts]
+    if all(x == n.x for _, x, _ in found):
+        scores = n.affine(n.x, np.concatenate([part.coef_ for part in parts]).T, biases)
+    else:
+        scores = n.joined([
+            n.affine(x, part.coef_.T, [bias])
+            for (part, x, _), bias in zip(found, biases, strict=True)
+        ])  # fmt: skip
     logistic = all(type(part).__name__ == "LogisticRegression" for part in parts)
     if getattr(own, "multilabel_", False):
         # Labels of one chain without weights.

@@ -91,6 +91,14 @@ def several(own: Any, n: Nodes) -> Outputs | None:
     return found
 
 
+def regressors(own: Any, n: Nodes) -> Outputs | None:
+    """A regressor for each target."""
+    results = [n.part(estimator) for estimator in own.estimators_]
+    if any(len(one) != 1 for one in results):
+        return None
+    return {"variable": n.joined([value for (value,) in results])}
+
+
 def of_target(own: Any, n: Nodes) -> Outputs | None:
     """A regressor of a function of the target, whose inverse the client computes."""
     results = n.part(own.regressor_)
@@ -135,10 +143,10 @@ def _results(names: list[str]) -> Outputs:
 JOINED: dict[str, Callable[[Any, Nodes], Outputs | None]] = {
     "FrozenEstimator": within("estimator"),
     "MultiOutputClassifier": several,
+    "MultiOutputRegressor": regressors,
     "OneVsOneClassifier": one_against_one,
     "RFE": selected,
     "RFECV": selected,
-    "RandomizedSearchCV": within("best_estimator_"),
     "SelfTrainingClassifier": within("estimator_"),
     "TransformedTargetRegressor": of_target,
     "VotingClassifier": vote,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.compiler.importing.reading import ML_DOMAIN, OWN_DOMAIN, onnx_module
+from cloakwork.compiler.importing.trees import up_to
 from cloakwork.errors import ModelError
 
 Floats = NDArray[np.float64]
@@ -212,13 +213,16 @@ class Rows:
         self.count += 1
 
     def add_fitted(self, tree: Any, values: Callable[[int], Any], features: Any = None) -> None:
-        """A fitted tree of scikit-learn, with the value of each leaf; features by their places."""
+        """A fitted tree of scikit-learn, with the value of each leaf; features by their places.
+
+        It compares features as float32 with thresholds of float64.
+        """
         left, right = tree.children_left.tolist(), tree.children_right.tolist()
         places = range(int(tree.n_features)) if features is None else features
         nodes = [
             (int(places[max(feature, 0)]), float(threshold), a, b)
             for feature, threshold, a, b in zip(
-                tree.feature.tolist(), tree.threshold.tolist(), left, right, strict=True
+                tree.feature.tolist(), up_to(tree.threshold).tolist(), left, right, strict=True
             )
         ]
         self.add(nodes, {number: values(number) for number, a in enumerate(left) if a < 0})

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork.compiler.importing.converting.columns import HEAD_KINDS
 from cloakwork.compiler.importing.converting.nodes import Nodes, Rows
+from cloakwork.compiler.importing.heads import HEAD_OPS
 from cloakwork.compiler.importing.tails import _OWN_KINDS, CLIENT_OPS
 from cloakwork.compiler.importing.values import HANDLERS
 from cloakwork.errors import ModelError
@@ -184,7 +184,7 @@ def _kind_of_client(n: Nodes, first: int, x: str, value: str) -> str:
     constants = {"", *(tensor.name for tensor in n.tensors)}
     early = {n.x} & {x}
     for node in n.nodes[first:]:
-        if node.op_type in HEAD_KINDS and early.union(constants).issuperset(node.input):
+        if node.op_type in HEAD_OPS and early.union(constants).issuperset(node.input):
             early.update(node.output)
     wanted = {value}
     for node in reversed(n.nodes[first:]):
