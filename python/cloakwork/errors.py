@@ -43,6 +43,10 @@ class AxisError(ParamError, IndexError):
     """An axis that a tensor does not have, or one named twice."""
 
 
+class UnknownNameError(ParamError, KeyError):
+    """A name that a set does not have."""
+
+
 class LinAlgError(CloakworkError, ValueError):
     """A matrix has no such factors, inverse or solution, or the algorithm did not converge."""
 
@@ -127,6 +131,10 @@ class EncryptedValueError(CloakworkError, TypeError):
 
 class ModelError(CloakworkError, ValueError):
     """A model file that cannot be run encrypted."""
+
+
+class NoReportError(ModelError, AttributeError):
+    """A model from a file has its report as JSON alone: `report_json`."""
 
 
 class OutsideError(ModelError):

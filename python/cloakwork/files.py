@@ -109,7 +109,11 @@ def load_npy(path: AnyPath) -> Tensor:
 
     A large file is mapped.  LoadError names the first wrong byte.
     """
-    return _core.load_npy(name_of(path))
+    from cloakwork.recognition import expecting
+
+    name = name_of(path)
+    with expecting("one NumPy array, .npy", name, "npy"):
+        return _core.load_npy(name)
 
 
 def save_npy(path: AnyPath, tensor: Tensor) -> None:

@@ -139,7 +139,7 @@ def test_a_model_for_a_device_has_that_devices_ops(capsys: pytest.CaptureFixture
         ("encrypt m.cwk m.keys far.npy -o z.ct", "is outside of"),
         ("encrypt m.cwk m.keys sample.npy -o z.ct", "one sample"),
         ("encrypt m.cwk many.keys x.npy -o z.ct", "another file"),
-        ("decrypt m.keys x.ct", "expected y"),
+        ("decrypt m.keys x.ct", "expected the results of m, y, got x"),
     ],
 )
 def test_a_wrong_command_line_is_said(

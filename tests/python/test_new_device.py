@@ -77,7 +77,7 @@ def test_a_new_device_builds_runs_a_transcript_and_conforms_in_three_ops(
         (["Chip"], "name: got Chip, expected 1 to 32 of a-z, 0-9 and _, a letter first"),
         (["../chip"], "name: got ../chip"),
         (["sim"], "name: got sim, expected one that is not taken: cpu"),
-        (["chip", "--language", "rust"], "language: got rust, expected c, cpp or python"),
+        (["chip", "--language", "rust"], "'rust' is not one of 'c', 'cpp', 'python'"),
         (["there"], "folder: got there, expected one that is not there yet"),
     ],
 )

@@ -169,4 +169,4 @@ def test_the_generation_is_an_option(tmp_path: Path, capsys: Capture) -> None:
     path = small_transcript().write(tmp_path / "t.json")
     assert main(["run", str(path), "--generation", "later", "--verify"]) == 0
     assert main(["run", str(path), "--generation", "third"]) == 2
-    assert "first or later" in capsys.readouterr().err
+    assert "is not one of 'first', 'later'" in capsys.readouterr().err

@@ -76,7 +76,7 @@ def test_commands_refuse_a_spill_folder_before_they_read(
 ) -> None:
     for words in (["run", "none.json"], ["prove", "none.zkey", "none.wtns"]):
         assert main([*words, "--spill-dir", str(tmp_path / "missing")]) == 2
-        assert "spill_dir: got" in capsys.readouterr().err
+        assert "--spill-dir: got" in capsys.readouterr().err
     with pytest.raises(ParamError, match="spill_dir"):
         zk.groth16.prove("none.zkey", "none.wtns", spill_dir=tmp_path / "missing")
 
@@ -101,7 +101,7 @@ def test_options_of_heals_json_are_refused_elsewhere(
     for options, words in (
         (["--keep", "no_such_op"], "--keep: got no_such_op, expected names of ops"),
         (["--keep", "rescale", "--keep", "no_such_op"], "--keep: got no_such_op"),
-        (["--branch", "third"], "--branch: got third"),
+        (["--branch", "third"], "'--branch': 'third' is not one of 'first', 'later'"),
     ):
         assert main(["convert", str(cw.heal.sample()), str(place), *options]) == 2
         assert words in capsys.readouterr().err

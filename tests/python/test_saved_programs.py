@@ -347,7 +347,7 @@ def test_the_command_names_wrong_inputs(tmp_path: Path, capsys: pytest.CaptureFi
     good = f"a={tmp_path / 'a.npy'}"
     for given, words in (
         ([good], "got no b, expected each of a: i64[2, 2], b: i64[2, 2]"),
-        ([good, f"c={tmp_path / 'b.npy'}"], "inputs: got c, expected a: i64[2, 2]"),
+        ([good, f"c={tmp_path / 'b.npy'}"], "--input: got c, expected a: i64[2, 2]"),
         ([good, f"b={tmp_path / 'short.npy'}"], "b: "),
         ([good, f"b={tmp_path / 'garbage.npy'}"], "garbage.npy"),
         ([good, f"b={tmp_path / 'other.npy'}"], "other.npy"),

@@ -328,7 +328,7 @@ def test_a_missing_package_is_named_with_pips_command() -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], check=True, capture_output=True, text=True
     )
-    assert 'python -m pip install "cloakwork[serve]"' in done.stdout
+    assert 'python -m pip install ".[serve]" in the checkout' in done.stdout
 
 
 def test_unused_keys_and_unfinished_uploads_expire(

@@ -418,4 +418,4 @@ def test_tensors_wait_in_the_folder_that_is_named(
     np.save(tmp_path / "x.npy", values)
     line = ["run", str(path), "--input", f"x={tmp_path / 'x.npy'}", "--threads", "1"]
     assert cli.main([*line, "--memory-budget", str(half), "--spill-dir", str(missing)]) == 2
-    assert "spill_dir: got" in capsys.readouterr().err
+    assert "--spill-dir: got" in capsys.readouterr().err

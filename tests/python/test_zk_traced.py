@@ -410,7 +410,8 @@ def test_a_mistake_in_the_function_is_told_at_its_line() -> None:
 def test_a_program_shows_its_text_and_is_saved(tmp_path: Path) -> None:
     program = PROVE["bn254"].program
     assert repr(program).startswith("Traced(prove, inputs=['a', 'b', 'srs', 'gamma'], steps=")
-    assert "msm" in str(program)
+    assert "msm" in program.text()
+    assert 10 < str(program).count("\n") <= 60
     assert "msm" in program.plan_text(threads=1)
     assert program.inspect().ops
     program.save(tmp_path / "p.cwk")

@@ -145,7 +145,7 @@ def test_files_say_what_they_are() -> None:
     assert repr(key) == "ProvingKey(bn254, wires=17, public=3, domain=2^5)"
     assert key.points["a"].shape == (17,)
     assert key.points["c"].shape == (13,)
-    with pytest.raises(LoadError, match=r"expected the letters zkey, got .*; this is a witness"):
+    with pytest.raises(LoadError, match=r"expected a proving key, .zkey, got a witness: zk.read"):
         zk.read_zkey(base / "mixed1.wtns")
 
 
@@ -189,7 +189,7 @@ def test_the_command_says_ok_invalid_or_why_not(
     assert capsys.readouterr().out == "INVALID\n"
     assert cli.main(["verify", vkey, proof, public]) == 2
     assert capsys.readouterr().err.startswith(
-        f"cloakwork: {proof}: public signals: expected a list of at least 0, got an object"
+        f"cloakwork: {proof}: expected public signals, public.json, got a proof: "
     )
     assert cli.main(["verify", vkey, str(tmp_path / "none.json"), proof]) == 2
     assert "No such file" in capsys.readouterr().err

@@ -413,6 +413,12 @@ impl Program {
         unlocked(py, || text::print(&self.program))
     }
 
+    /// The first and last steps, at most so many, for people.
+    fn page(&self, py: Python<'_>, steps: usize) -> PyResult<String> {
+        self.intact(py)?;
+        unlocked(py, || text::page(&self.program, steps))
+    }
+
     /// What the program consists of, and what a run of it needs: JSON.
     #[pyo3(signature = (threads=None, optimize=true, device=device::CPU))]
     fn inspect(

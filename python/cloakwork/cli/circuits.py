@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
 from cloakwork import files
 from cloakwork.cli import show
-from cloakwork.cli.words import REFUSED, shown
+from cloakwork.cli.words import REFUSED, print_json, shown
 from cloakwork.errors import ParamError, ProofError
 
 _MAGIC_BYTES = 4
@@ -31,7 +30,7 @@ def inspect(file: Path, options: Mapping[str, object], as_json: bool) -> int:
             raise ParamError(name, value, f"nothing: {file.name} is a {what}, and no program")
     facts = _circuit(file) if what == "circuit" else _key(file)
     if as_json:
-        print(json.dumps(facts, indent=2))
+        print_json(facts)
     else:
         show.facts(facts, show.console())
     return 0 if facts.get("check", "passed") == "passed" else REFUSED

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
@@ -26,12 +24,14 @@ from cloakwork.cli import (
     specializing,
     vendors,
 )
+from cloakwork.cli.grouping import Command, DemoGroup, Group
 from cloakwork.cli.options import (
-    Command,
     Insecure,
     Isolate,
+    Json,
     MemoryBudget,
     Profile,
+    Quiet,
     ScheduleSeed,
     SpillDir,
     Threads,
@@ -39,23 +39,39 @@ from cloakwork.cli.options import (
     placed,
 )
 from cloakwork.cli.progress import Bar
-from cloakwork.cli.words import DIFFERS, REFUSED, count, in_words, say, shown
+from cloakwork.cli.words import (
+    DIFFERS,
+    REFUSED,
+    count,
+    in_words,
+    note,
+    print_json,
+    safe,
+    say,
+    say_written,
+    shown,
+    way,
+    written,
+    wrote,
+)
 from cloakwork.device.loading import drivers as loaded_drivers
 from cloakwork.device.machine import machine_with_cuda
-from cloakwork.errors import ParamError, ProgramError
+from cloakwork.errors import ParamError
 from cloakwork.programs import kinds
 from cloakwork.programs.options import RunOptions, check_folder
 from cloakwork.programs.runnable import Runnable
 
 app = typer.Typer(
-    help="Runs encrypted-AI programs: checked first, then fast, then explained.",
+    cls=Group,
+    help="Runs encrypted-AI and zero-knowledge programs: checked first, then fast, then explained.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-demos = typer.Typer(help="Run a demonstration.", no_args_is_help=True, rich_markup_mode=None)
+demos = typer.Typer(
+    cls=DemoGroup, help="Run a demonstration.", no_args_is_help=True, rich_markup_mode=None
+)
 app.add_typer(demos, name="demo")
 conformance.add(app)
 proofs.add(app)
@@ -74,7 +90,7 @@ File = Annotated[
     ),
 ]
 Generation = Annotated[
-    str | None,
+    Literal["first", "later"] | None,
     typer.Option(help="Of a transcript: HEAL's op set, first or later; by default its ops decide."),
 ]
 Passes = Annotated[
@@ -99,8 +115,6 @@ OneFile = Annotated[
     Path | None,
     typer.Option("--out", "-o", help="One file: .npy or .ct of an only result, .ct of several."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 _ALL_OPS_RIGHT = "no op is wrong ({held}): it is the expected value in the file, or the data"
 
 
@@ -169,10 +183,11 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
         ),
     ] = None,
     out: OneFile = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Check a program of any kind, print the memory it needs, and run it."""
-    with in_words(context.obj), _findings_as_json(as_json):
+    with in_words(context.obj):
         files.claim([profile], read := [file, *programs.files_of(given or [], keys)])
         check_folder(spill_dir)
         device = placed(device, isolate, timeout)  # which makes its driver's ops known
@@ -191,29 +206,35 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
             options["progress"] = progress
             done = programs.run(program, inputs, programs.Comparison(verify, bisect), **options)
         results.write(done.outputs, places)
-        if as_json:
-            print(json.dumps(done.to_json(), indent=2))
-        else:
-            _show(done, bisect)
+        _say(done, bisect, dict.fromkeys([*places.values(), *([profile] if profile else [])]))
     if done.mismatches:
         raise typer.Exit(DIFFERS)
+
+
+def _say(done: programs.Done, bisected: bool, files_of_results: Iterable[Path]) -> None:
+    made = written(files_of_results)
+    if way().as_json:
+        print_json({**done.to_json(), **made})
+    else:
+        _show(done, bisected)
+    say_written(made)
 
 
 def _show(done: programs.Done, bisected: bool) -> None:
     out = show.console()
     show.report(done.report, out)
     for label, tensor in done.printed:
-        say(f"{shown(label)}: {tensor}")
+        note(f"{shown(label)}: {tensor}")
     if done.compared is None:
         for name, tensor in done.outputs.items():
-            out.print(f"{shown(name)} = {tensor}", markup=False, soft_wrap=True)
+            out.print(f"{shown(name)} = {tensor}", soft_wrap=True)
     for mismatch in done.mismatches:
-        out.print(str(mismatch), markup=False, soft_wrap=True)
+        out.print(safe(str(mismatch)), soft_wrap=True)
     if done.wrong_op is not None:
-        out.print(f"first wrong op: {done.wrong_op}", markup=False, soft_wrap=True)
+        out.print(safe(f"first wrong op: {done.wrong_op}"), soft_wrap=True)
     elif bisected and done.mismatches:
         said = _ALL_OPS_RIGHT.format(held=done.held)
-        out.print(said, markup=False, soft_wrap=True)
+        out.print(said, soft_wrap=True)
     outputs = count(len(done.outputs), "output")
     if not done.outputs:
         out.print("the program has no outputs")
@@ -229,17 +250,17 @@ def _show(done: programs.Done, bisected: bool) -> None:
 
 @app.command(cls=Command)
 def check(
-    context: typer.Context, file: File, generation: Generation = None, as_json: AsJson = False
+    context: typer.Context, file: File, generation: Generation = None, as_json: Json = False
 ) -> None:
     """Print all errors and warnings of a program of any kind, without running it."""
     with in_words(context.obj):
         program = programs.load(file, generation, checksums=True)
         findings = program.check()
         if as_json:
-            print(json.dumps([asdict(finding) for finding in findings], indent=2))
+            print_json([asdict(finding) for finding in findings])
         else:
             for finding in findings:
-                print(finding)
+                print(safe(str(finding)))
         wrong = sum(finding.severity == "error" for finding in findings)
         if not as_json:
             warnings = count(len(findings) - wrong, "warning")
@@ -264,7 +285,7 @@ def inspect(  # noqa: PLR0913, PLR0917 (one parameter an option)
         bool, typer.Option("--passes", help="Print the program before and after each pass.")
     ] = False,
     generation: Generation = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
 ) -> None:
     """Print the parts of a transcript, a program, a circuit or a proving key.
 
@@ -272,7 +293,7 @@ def inspect(  # noqa: PLR0913, PLR0917 (one parameter an option)
     .zkey whether its proofs hide the witness.
     """
     status = 0
-    with in_words(context.obj), _findings_as_json(as_json):
+    with in_words(context.obj):
         if circuits.kind(file) is not None:
             other = {
                 "--plan": plan, "--passes": passes, "--threads": threads,
@@ -301,7 +322,7 @@ def _inspect_passes(program: Runnable, others: Mapping[str, object], as_json: bo
         raise ParamError(option, "--passes", "one of the two: passes are the same for every plan")
     results = program.passes()
     if as_json:
-        print(json.dumps({"passes": [asdict(result) for result in results]}, indent=2))
+        print_json({"passes": [asdict(result) for result in results]})
         return
     for before, result in zip([None, *results], results, strict=False):
         print(f"; {result}" if before else f"; {result.name}")
@@ -320,18 +341,21 @@ def _inspect_program(program: Runnable, target: _Target, plan: bool, as_json: bo
     coverage = program.coverage(device=device, threads=threads, fallback=fallback)
     if plan:
         text = program.plan_text(threads=threads, device=device)
-        print(json.dumps({"plan": text.splitlines()}, indent=2) if as_json else text, end="\n")
+        if as_json:
+            print_json({"plan": text.splitlines()})
+        else:
+            print(text)
         return
     found = program.inspect(threads=threads, device=device)
     if as_json:
-        print(json.dumps({**found.to_json(), "on_device": coverage.to_json()}, indent=2))
+        print_json({**found.to_json(), "on_device": coverage.to_json()})
     else:
         show.inspection(found, show.console())
         show.coverage(coverage, show.console())
 
 
 @app.command(cls=Command)
-def convert(
+def convert(  # noqa: PLR0913, PLR0917 (one parameter an option)
     context: typer.Context,
     file: File,
     out: Annotated[
@@ -343,13 +367,15 @@ def convert(
     ],
     generation: Generation = None,
     branch: Annotated[
-        str | None,
+        Literal["first", "later"] | None,
         typer.Option(help="For HEAL's JSON: the generation to write, first or later."),
     ] = None,
     keep: Annotated[
         list[str] | None,
         typer.Option(help="For HEAL's JSON: an op that HEAL lacks, to keep by name."),
     ] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a program in another form, such as HEAL's JSON as a container, or back."""
     with in_words(context.obj):
@@ -357,6 +383,7 @@ def convert(
         program = programs.load(file, generation, checksums=True)
         kinds.refuse(program, {"--branch": branch, "--keep": keep})
         programs.convert(program, out, branch, keep)
+        wrote([out])
 
 
 def _with_facts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -367,12 +394,12 @@ def _with_facts(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @app.command(cls=Command)
-def devices(context: typer.Context, as_json: AsJson = False) -> None:
+def devices(context: typer.Context, as_json: Json = False) -> None:
     """List the devices that programs can run on, and the facts of this machine."""
     with in_words(context.obj):
         rows = list_devices()
         if as_json:
-            print(json.dumps(_with_facts(rows), indent=2))
+            print_json(_with_facts(rows))
         else:
             machine = machine_with_cuda()
             show.devices(rows, show.console())
@@ -502,15 +529,3 @@ def _hold(report: _Promise) -> None:
     if not report.passed:
         say("cloakwork: the result is not as promised")
         raise SystemExit(DIFFERS)
-
-
-@contextmanager
-def _findings_as_json(wanted: bool) -> Iterator[None]:
-    """With --json, print a refused program's findings as JSON, too."""
-    try:
-        yield
-    except ProgramError as error:
-        if wanted:
-            findings = [asdict(finding) for finding in error.findings]
-            print(json.dumps({"findings": findings}, indent=2))
-        raise

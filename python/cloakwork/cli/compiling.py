@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from cloakwork import files
-from cloakwork.cli.options import Command
+from cloakwork.cli.grouping import Command
+from cloakwork.cli.options import Json, Quiet
 from cloakwork.cli.progress import Lines
-from cloakwork.cli.words import in_words, say, warnings_said
+from cloakwork.cli.words import in_words, note, safe, warnings_said, wrote
 from cloakwork.errors import ParamError
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the compiled model goes: .cwk.")],
     optimize: Annotated[
-        str,
+        Literal["latency", "memory", "throughput"],
         typer.Option(help="latency: one input soon; memory: small keys; throughput: many inputs."),
     ] = "latency",
     precision: Annotated[
@@ -65,7 +64,7 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
         ),
     ] = True,
     reveal: Annotated[
-        str,
+        Literal["scores", "results"],
         typer.Option(
             help="scores: the client computes what follows them; results: less, more is encrypted."
         ),
@@ -78,23 +77,20 @@ def compile_command(  # noqa: PLR0913, PLR0917 (one parameter an option)
         str | None,
         typer.Option(help="The most memory of trials, such as 2GiB: keys, weights, runs."),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Compile a model: packing, parameters, keys and approximations are found and reported."""
     with in_words(context.obj):
         options = {
-            "optimize": optimize,
-            "precision": precision,
-            "margin": margin,
-            "degree": degree,
-            "bootstrap": "auto" if bootstrap is None else bootstrap,
-            "guard": guard,
-            "reveal": reveal,
-            "memory_budget": memory_budget,
-        }
-        made = compile_file(model, data, out, device, options, quiet)
-        print(json.dumps(made.report_json, indent=2) if as_json else made.describe())
+            "optimize": optimize, "precision": precision, "margin": margin, "degree": degree,
+            "bootstrap": "auto" if bootstrap is None else bootstrap, "guard": guard,
+            "reveal": reveal, "memory_budget": memory_budget,
+        }  # fmt: skip
+        made = compile_file(model, data, out, device, options)
+        if not as_json:
+            print(safe(made.describe()))
+        wrote([out], **(made.report_json if as_json else {}))
 
 
 def compile_file(
@@ -103,7 +99,6 @@ def compile_file(
     out: Path,
     device: str | None,
     options: dict[str, Any],
-    quiet: bool = False,
 ) -> CompiledModel:
     """Compile, and write the file."""
     from cloakwork.cli.programs import files_of
@@ -112,25 +107,12 @@ def compile_file(
     if out.suffix != ".cwk":
         raise ParamError("--out", str(out), "a name that ends in .cwk")
     files.claim([out], [model, *files_of(data)])
-    if not model.is_file():
-        raise ParamError("MODEL.onnx", str(model), "a file")
-    with warnings_said(), Lines(quiet=quiet) as progress, _named_as_option():
+    with warnings_said(), Lines() as progress:
         made = compile_model(model, _samples(data), **options, progress=progress)
     if device is not None:
         made = _for_device(made, device)
     made.save(out)
     return made
-
-
-@contextmanager
-def _named_as_option() -> Iterator[None]:
-    """Name the budget in errors as the command line does."""
-    try:
-        yield
-    except ParamError as error:
-        if error.rule != "memory_budget":
-            raise
-        raise ParamError("--memory-budget", error.value, error.allowed) from error
 
 
 def _samples(data: Sequence[str]) -> Any:
@@ -158,5 +140,5 @@ def _for_device(made: CompiledModel, device: str) -> CompiledModel:
     # The driver's own ops are known once it is loaded.
     name = device_name(device)
     program = made.program.specialize(name)
-    say(f"in the ops of {name}")
+    note(f"in the ops of {name}")
     return CompiledModel(program, made.description, report=made.report)

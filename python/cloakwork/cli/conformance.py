@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -12,16 +11,24 @@ from rich.table import Table
 
 from cloakwork import files
 from cloakwork.cli import programs, show
-from cloakwork.cli.options import Command, Isolate, Threads, Timeout, placed
-from cloakwork.cli.progress import Bar
-from cloakwork.cli.words import DIFFERS, count, in_words, say, shown
-from cloakwork.device.comparison import Comparison
+from cloakwork.cli.grouping import Command
+from cloakwork.cli.options import Isolate, Json, Quiet, Threads, Timeout, placed
+from cloakwork.cli.progress import Bar, busy
+from cloakwork.cli.words import (
+    DIFFERS,
+    count,
+    in_words,
+    note,
+    print_json,
+    safe,
+    say_written,
+    shown,
+    written,
+)
 from cloakwork.device.comparison import diff as compare
 from cloakwork.device.conformance import Failure, OpResult, Report, Speed
 from cloakwork.device.conformance import conform as hold
 from cloakwork.device.loading import is_gpu
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 # Names of a line of the summary, failures whose calls are printed, and columns of these.
 _NAMES_SHOWN = 8
@@ -57,10 +64,11 @@ def conform(  # noqa: PLR0913, PLR0917 (one parameter an option)
     ] = None,
     isolate: Isolate = False,
     timeout: Timeout = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
     junit: Annotated[
         Path | None, typer.Option(help="Write the report as JUnit's XML to this file.")
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Hold every op and kernel that a device claims to the slow references; exit 1 if one fails."""
     with in_words(context.obj):
@@ -75,10 +83,12 @@ def conform(  # noqa: PLR0913, PLR0917 (one parameter an option)
             )  # fmt: skip
         if junit is not None:
             files.write(str(junit), report.to_junit())
+        made = written([junit] if junit is not None else [])
         if as_json:
-            print(json.dumps(report.to_json(), indent=2))
+            print_json({**report.to_json(), **made})
         else:
             _show(report, show.console())
+        say_written(made)
     if not report:
         raise typer.Exit(DIFFERS)
 
@@ -93,12 +103,12 @@ def _show(report: Report, out: Console) -> None:
         table.add_row(*_row(op))
     out.print(table)
     if any(op.speeds for op in report.ops):
-        out.print("ns: of an element of the result, by the medians of launches", markup=False)
+        out.print("ns: of an element of the result, by the medians of launches")
     for number, (name, failure) in enumerate(_failures(report)):
-        out.print(f"\n{name}: {failure}", markup=False, soft_wrap=True)
+        out.print(f"\n{name}: {failure}", soft_wrap=True)
         if failure.program is not None and number < _PROGRAMS_SHOWN:
             for line in failure.program.splitlines():
-                out.print(f"  {_shortened(line)}", markup=False, soft_wrap=True)
+                out.print(f"  {_shortened(line)}", soft_wrap=True)
     _say_names("kernels that no call reached", report.unreached, out)
     _say_names("kernels that are never chosen, as others are preferred", report.shadowed, out)
     _say_names("ops of which no call ran on the device", report.unclaimed, out)
@@ -107,8 +117,8 @@ def _show(report: Report, out: Console) -> None:
     _say_names("kernels that were not tried at every size", tuple(partly), out)
     if report.is_cut:
         text = f"the time was over after {count(report.rounds, 'complete round')}"
-        out.print(text, markup=False)
-    out.print(str(report), markup=False, soft_wrap=True)
+        out.print(text)
+    out.print(str(report), soft_wrap=True)
 
 
 def _failures(report: Report) -> list[tuple[str, Failure]]:
@@ -143,7 +153,7 @@ def _say_names(title: str, names: tuple[str, ...], out: Console) -> None:
     first = ", ".join(names[:_NAMES_SHOWN])
     rest = len(names) - _NAMES_SHOWN
     more = f" and {rest} more" if rest > 0 else ""
-    out.print(f"{title} ({len(names)}): {first}{more}", markup=False, soft_wrap=True)
+    out.print(f"{title} ({len(names)}): {first}{more}", soft_wrap=True)
 
 
 def diff(  # noqa: PLR0913, PLR0917 (one parameter an option)
@@ -166,7 +176,8 @@ def diff(  # noqa: PLR0913, PLR0917 (one parameter an option)
     isolate: Isolate = False,
     timeout: Timeout = None,
     threads: Threads = None,
-    as_json: AsJson = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Find the first step of a program whose result differs between two devices; exit 1 if one."""
     with in_words(context.obj):
@@ -176,24 +187,23 @@ def diff(  # noqa: PLR0913, PLR0917 (one parameter an option)
         program = programs.load(file)
         files.claim([dump], [*read, *program.sources])
         inputs = programs.read_inputs(given or [])
-        with show.errors.status(f"comparing {shown(device)} with {shown(reference)}"):
+        with busy(f"comparing {device} with {reference}"):
             found = compare(
                 program, inputs, device=name, reference=reference, repeat=repeat,
                 threads=threads,
             )  # fmt: skip
-        _print(found, dump, as_json)
-        if dump is not None and found.difference is not None:
-            found.dump(dump)
+        dumped = [dump] if dump is not None and found.difference is not None else []
+        for file_of_step in dumped:
+            found.dump(file_of_step)
+        made = written(dumped)
+        if as_json:
+            print_json({**found.to_json(), **made})
+        else:
+            title = "first difference: " if found.difference else ""
+            said = safe(f"{title}{found}")
+            show.console().print(said, soft_wrap=True)
+        if dump is not None and not dumped:
+            note(f"{shown(str(dump))}: not written, as there is no difference")
+        say_written(made)
     if not found:
         raise typer.Exit(DIFFERS)
-
-
-def _print(found: Comparison, dump: Path | None, as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(found.to_json(), indent=2))
-    else:
-        out = show.console()
-        title = "first difference: " if found.difference else ""
-        out.print(f"{title}{found}", markup=False, soft_wrap=True)
-    if dump is not None and found.difference is None:
-        say(f"{shown(str(dump))}: not written, as there is no difference")

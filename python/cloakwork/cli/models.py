@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 import typer
 
 from cloakwork import files
-from cloakwork.cli.options import Command, Insecure
-from cloakwork.cli.words import in_words, say, shown, warnings_said
+from cloakwork.cli.grouping import Command
+from cloakwork.cli.options import Insecure, Json, Quiet
+from cloakwork.cli.progress import Bar, busy
+from cloakwork.cli.words import in_words, note, print_json, shown, warnings_said, way, wrote
 from cloakwork.errors import LoadError, ParamError
+from cloakwork.recognition import expecting
 
 if TYPE_CHECKING:
     from cloakwork.fhe.keys.flooding import Disclosed
@@ -45,6 +48,8 @@ def keygen(
     model: Model,
     out: Annotated[Path, typer.Option("--out", "-o", help="The folder of the keys: a new one.")],
     insecure: Insecure = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Make a secret for a model, and the evaluation keys that it needs.
 
@@ -54,13 +59,15 @@ def keygen(
         make_keys(model, out, insecure)
 
 
-def encrypt(
+def encrypt(  # noqa: PLR0913, PLR0917 (one parameter an option)
     context: typer.Context,
     model: Model,
     keys: KeyFolder,
     arrays: Arrays,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where the ciphertext goes: .ct.")],
     insecure: Insecure = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Encrypt the input of a model."""
     with in_words(context.obj):
@@ -98,23 +105,13 @@ def decrypt(  # noqa: PLR0913, PLR0917 (one parameter an option)
         ),
     ] = None,
     insecure: Insecure = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Decrypt a result; print it, or write it."""
     disclosed: Disclosed = {"queries": queries, "security": security, "noise_bits": noise_bits}
-    with in_words(context.obj), _named_as_options():
+    with in_words(context.obj):
         decrypt_file((keys, insecure), result, out, samples, **disclosed)
-
-
-@contextmanager
-def _named_as_options() -> Iterator[None]:
-    """Name the options of a decryption in errors as the command line does."""
-    try:
-        yield
-    except ParamError as error:
-        if error.rule not in {"queries", "security", "noise_bits"}:
-            raise
-        option = f"--{error.rule.replace('_', '-')}"
-        raise ParamError(option, error.value, error.allowed) from error
 
 
 def client_of(model: Path, insecure: bool = False) -> ProgramClient:
@@ -135,16 +132,18 @@ def make_keys(model: Path, folder: Path, insecure: bool = False) -> None:
     client = client_of(model, insecure)
     with whole(folder, mode=0o700) as written:
         files.claim(list(targets.values()), [model])
-        with client.keygen() as keys:
+        with Bar("making keys") as bar:
+            keys = client.keygen(bar)
+        with keys, busy(f"writing {targets[EVALUATION]}"):
             # The secret comes last: without it, the others are of no use, and nothing is lost.
             files.write(targets[DESCRIPTION], client.to_json())
             written.append(targets[DESCRIPTION])
             keys.evaluation.save(targets[EVALUATION])
             written.append(targets[EVALUATION])
             keys.save(targets[SECRET])
-    size = targets[EVALUATION].stat().st_size
-    say(f"{shown(str(targets[SECRET]))}: keep it; who has it can decrypt")
-    say(f"{shown(str(targets[EVALUATION]))}: for the server, {size / 2**20:.1f} MiB")
+    note(f"{shown(str(targets[SECRET]))}: keep it; who has it can decrypt")
+    note(f"{shown(str(targets[EVALUATION]))}: for the server")
+    wrote(targets.values())
 
 
 @contextmanager
@@ -182,7 +181,8 @@ def keys_of(folder: Path, insecure: bool = False) -> tuple[Keys, ProgramClient]:
     description = folder / DESCRIPTION
     client = of(files.read(description), str(description), insecure=insecure)
     own = client.context.parameters
-    keys: Keys = load_known(folder / SECRET, own, expect="secret key")
+    with busy("loading keys"):
+        keys: Keys = load_known(folder / SECRET, own, expect="secret key")
     return keys, client
 
 
@@ -198,8 +198,9 @@ def encrypt_files(
     if own.fingerprint != client.fingerprint:
         allowed = f"the keys of this model: those of {own.name} were made for another file"
         raise ParamError("KEYS", str(folder), allowed)
-    with keys:
+    with keys, busy("encrypting"):
         files.write(out, client.encrypt(keys, values).to_bytes())
+    wrote([out])
 
 
 def values_of(arrays: Sequence[str], client: ProgramClient) -> tuple[dict[str, Any], list[Path]]:
@@ -236,13 +237,16 @@ def decrypt_file(
 
     held   the folder of the keys, and whether they may be insecure
     """
+    from cloakwork.fhe.files.container import KINDS
+
     folder, insecure = held
     with warnings_said():
         keys, client = keys_of(folder, insecure)
     if samples is not None and samples < 1:
         raise ParamError("--samples", samples, "1 or more")
     places = places_of(client.results, out, [result, *(folder / name for name in _FILES)])
-    with keys, warnings_said():
+    known = expecting("a file of keys or ciphertexts", result, *KINDS)
+    with keys, warnings_said(), busy("decrypting"), known:
         contents = bytes(memoryview(files.mapped(result)))
         found = client.decrypt(keys, contents, samples, place=str(result), **disclosed)
     deliver(found, places)
@@ -277,6 +281,9 @@ def deliver(found: dict[str, Any], places: dict[str, Path]) -> None:
     from cloakwork.tensors.conversion import asarray
 
     if not places:
+        if way().as_json:
+            print_json({"results": {name: _listed(values) for name, values in found.items()}})
+            return
         for name, values in found.items():
             print(f"{shown(name)} = {asarray(values)}")
         return
@@ -284,3 +291,18 @@ def deliver(found: dict[str, Any], places: dict[str, Path]) -> None:
     folder = next(iter(places.values())).parent
     with whole(folder):
         files.write_all(made)
+    wrote(places.values())
+
+
+def _listed(values: Any) -> Any:
+    """Values as JSON's types: complex ones as [real, imaginary], NaN as null."""
+    import numpy as np
+
+    found: Any = np.asarray(values)
+    if found.dtype.kind == "c":
+        found = np.stack([found.real, found.imag], axis=-1)
+    if found.dtype.kind == "f":
+        left = found.astype(object)
+        left[~np.isfinite(found)] = None
+        return left.tolist()
+    return found.tolist() if found.dtype.kind in "biu" else found.astype(str).tolist()

@@ -1,28 +1,13 @@
-"""Options shared by several commands, and the rule that no option is given twice."""
+"""Options shared by several commands."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from cloakwork.device.loading import isolated, place_name, split_names
-
-
-class Command(TyperCommand):
-    """A command that refuses an option given twice, because one value would be ignored."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the arguments; fail for a repeated option."""
-        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
-        for number, option in enumerate(given):
-            takes_one = not getattr(option, "multiple", False)
-            if option.param_type_name == "option" and takes_one and option in given[:number]:
-                ctx.fail(f"{max(option.opts, key=len)}: got it twice, expected it once")
-        return super().parse_args(ctx, args)
-
 
 Threads = Annotated[
     int | None,
@@ -62,7 +47,12 @@ Insecure = Annotated[
     bool,
     typer.Option("--insecure", help="Accept parameters below 128 bits of security: for tests."),
 ]
-
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON value: the result, or the error.")
+]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print no progress, memory or names of written files.")
+]
 Timeout = Annotated[
     float | None,
     typer.Option(

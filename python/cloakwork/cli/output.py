@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 if TYPE_CHECKING:
     from typing import TextIO
 
-from cloakwork.cli.words import REFUSED, say
+from cloakwork.cli.words import INTERRUPTED, REFUSED, say
 
 # Errors of a stream that must not stop the command.
 _Failures = type[OSError] | tuple[type[OSError], ...]
@@ -77,6 +77,10 @@ def _status(command: Callable[[], int]) -> int:
         return command()
     except SystemExit as ending:
         return ending.code if isinstance(ending.code, int) else int(ending.code is not None)
+    except KeyboardInterrupt:
+        # Before the command began, or behind its end.
+        say("cloakwork: interrupted")
+        return INTERRUPTED
     except OSError as error:
         # Errors of help and version output, which no command prints.
         say(f"cloakwork: output: {error.strerror}")

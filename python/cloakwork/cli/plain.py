@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cloakwork.cli import proving
+from cloakwork.cli.words import Way
 
 # Former names of options, and their names now.
 RENAMED = {"--workers": "--threads", "--budget": "--memory-budget", "--trace": "--profile"}
@@ -27,15 +28,19 @@ COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...], dict[str, str]]] 
             "-o": "out", "--out": "out", "--public": "public", "--r1cs": "r1cs",
             "--device": "device", "--threads": "threads", "--memory-budget": "memory_budget",
             "--spill-dir": "spill_dir", "--profile": "profile", "--check": "check",
-            "--no-check": "check",
+            "--no-check": "check", "--json": "as_json", "--quiet": "quiet", "-q": "quiet",
         },
     ),
-    "verify": (proving.verify, ("vkey", "public", "proof"), {}),
+    "verify": (
+        proving.verify,
+        ("vkey", "public", "proof"),
+        {"--json": "as_json", "--quiet": "quiet", "-q": "quiet"},
+    ),
 }  # fmt: skip
 
 
 # Options without a value.
-_FLAGS = {"--check": True, "--no-check": False}
+_FLAGS = {"--check": True, "--no-check": False, "--json": True, "--quiet": True, "-q": True}
 
 
 def read(line: Sequence[str]) -> Callable[[], int] | None:
@@ -45,14 +50,14 @@ def read(line: Sequence[str]) -> Callable[[], int] | None:
     function, places, options = COMMANDS[line[0]]
     given: dict[str, Any] = {}
     values: list[str] = []
-    words = iter(line[1:])
-    for word in words:
+    left = iter(line[1:])
+    for word in left:
         if options.get(word) in given or (word in _FLAGS and word not in options):
             return None
         if word in _FLAGS:
             given[options[word]] = _FLAGS[word]
         elif word in options:
-            value = next(words, "-")
+            value = next(left, "-")
             if value.startswith("-"):
                 return None
             given[options[word]] = value
@@ -64,8 +69,11 @@ def read(line: Sequence[str]) -> Callable[[], int] | None:
     counts = threads.isascii() and threads.isdecimal() and len(threads) < _MOST_DIGITS
     if len(values) != len(places) or not counts:
         return None
+    words = {name: word for word, name in options.items() if word.startswith("--")}
+    asked = Way(False, bool(given.pop("as_json", False)), bool(given.pop("quiet", False)), words)
     given |= zip(places, values, strict=True)
-    return partial(function, **{name: _value(name, text) for name, text in given.items()})
+    read = {name: _value(name, text) for name, text in given.items()}
+    return partial(function, **read, asked=asked)
 
 
 def _value(name: str, text: str | bool) -> str | int | Path | bool:

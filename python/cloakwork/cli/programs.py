@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from rich.text import Text
-
 from cloakwork import _core, files
-from cloakwork.cli import show
-from cloakwork.cli.words import say_memory, shown, warnings_said
+from cloakwork.cli.progress import busy
+from cloakwork.cli.words import say_memory, warnings_said
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.programs import loading
 from cloakwork.programs.options import RunOptions
@@ -21,6 +18,8 @@ from cloakwork.programs.program import Program
 from cloakwork.programs.report import Mismatch, Report, WrongOp
 from cloakwork.programs.signature import Carrier, is_carrier
 from cloakwork.programs.transcript import Transcript
+from cloakwork.recognition import expecting
+from cloakwork.wording import listed
 
 if TYPE_CHECKING:
     from cloakwork.programs.transcript import Branch
@@ -73,30 +72,19 @@ class Comparison:
 def load(file: Path, generation: str | None = None, *, checksums: bool = False) -> loading.Loaded:
     """The program in a file; `checksums` are compared where the file has some."""
     checksums = checksums and files.is_container(file)
-    with show.errors.status(Text(f"loading {shown(file.name)}")), _named_as_options():
+    with busy(f"loading {file.name}"):
         return loading.load(file, generation=generation, checksums=checksums)
-
-
-@contextmanager
-def _named_as_options() -> Iterator[None]:
-    """Name the options in errors as the command line does."""
-    try:
-        yield
-    except ParamError as error:
-        if error.rule not in {"branch", "generation", "keep"}:
-            raise
-        raise ParamError(f"--{error.rule}", error.value, error.allowed) from error
 
 
 def convert(
     program: loading.Loaded, out: Path, branch: str | None, keep: Sequence[str] | None
 ) -> None:
     """Write a program in the format that the file name implies."""
-    if not isinstance(program, Transcript):
-        program.save(out)
-        return
-    with _named_as_options():
-        program.save(out, branch=cast("Branch | None", branch), keep=keep or None)
+    with busy(f"writing {out.name}"):
+        if isinstance(program, Transcript):
+            program.save(out, branch=cast("Branch | None", branch), keep=keep or None)
+        else:
+            program.save(out)
 
 
 def read_inputs(
@@ -143,7 +131,7 @@ def _named(text: str, insecure: bool) -> Any:
     if not isinstance(value, Mapping):
         return value
     if name not in value:
-        raise ParamError("--input", text, f"a file with {name}: it holds {', '.join(value)}")
+        raise ParamError("--input", text, f"a file with {name}: it holds {listed(value)}")
     return value[name]
 
 
@@ -153,8 +141,9 @@ def _check_encrypted(text: str, found: Mapping[str, Any], program: Any) -> None:
     for name in found.keys() & examples.keys():
         value = found[name]
         # The residues of a ciphertext are integers.
-        if isinstance(value, Path) and files.load_npy(value).dtype.kind in {"i", "u"}:
-            continue
+        with expecting("a ciphertext of `cloakwork encrypt`", value, "npy"):
+            if isinstance(value, Path) and files.load_npy(value).dtype.kind in {"i", "u"}:
+                continue
         if not is_carrier(value):
             allowed = f"a ciphertext of `cloakwork encrypt` for {name}; evaluation keys: --keys"
             raise ParamError("--input", text, allowed)
@@ -175,7 +164,8 @@ def _unnamed(text: str, program: Any, insecure: bool) -> dict[str, Any]:
 def _evaluation_keys(path: Path, insecure: bool) -> Any:
     from cloakwork.fhe.files.storage import load_any
 
-    return load_any(keys_file(path), expect="evaluation keys", insecure=insecure)
+    with busy("loading keys"):
+        return load_any(keys_file(path), expect="evaluation keys", insecure=insecure)
 
 
 def keys_file(path: Path) -> Path:
@@ -197,11 +187,13 @@ def _value(file: Path, insecure: bool) -> Any:
     if not file.is_file():
         return file
     if file.suffix in _SUFFIXES or files.start(file, len(_ENCRYPTED)) == _ENCRYPTED:
-        from cloakwork.fhe.files.container import head_of
+        from cloakwork.fhe.files.container import KINDS, head_of
         from cloakwork.fhe.files.storage import load_any
 
-        if head_of(file).kind == "secret key":
-            wanted = "ciphertexts or evaluation keys"
+        wanted = "ciphertexts or evaluation keys"
+        with expecting(wanted, file, *KINDS):
+            kind = head_of(file).kind
+        if kind == "secret key":
             raise LoadError(f"{file}: expected {wanted}, got a secret key, which stays with you")
         return load_any(file, insecure=insecure)
     return file

@@ -1,14 +1,16 @@
-"""Progress of long work: a bar on terminals, or a line for each stage."""
+"""Progress of long work: a bar or a clock on terminals, or a line for each stage."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from shutil import get_terminal_size
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from cloakwork.cli.words import say, shown
+from cloakwork.cli.words import say, shown, way
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -18,6 +20,26 @@ _PATIENCE_SECONDS = 1.0
 _QUIET_SECONDS = 2.0
 # Return to the start of a terminal's line, and clear it.
 _CLEARED = "\r\x1b[2K"
+
+
+@contextmanager
+def busy(title: str) -> Iterator[None]:
+    """Work of unknown length: on a terminal, its title with the time that it has taken."""
+    if way().quiet or not sys.stderr.isatty():
+        yield
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from cloakwork.cli.show import errors
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=errors, transient=True) as progress:
+        progress.add_task(shown(title), total=None)
+        yield
 
 
 class Stage(Protocol):
@@ -46,7 +68,7 @@ class Bar:
             progress.update(task, completed=done, total=total)
 
     def _show(self, total: int) -> None:
-        if not sys.stderr.isatty():
+        if way().quiet or not sys.stderr.isatty():
             return  # rich is not even loaded: it takes longer than many a proof
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -55,7 +77,7 @@ class Bar:
         if not errors.is_terminal:
             return
         progress = Progress(
-            TextColumn("{task.description}"), BarColumn(),
+            TextColumn("{task.description}", markup=False), BarColumn(),
             TextColumn("{task.percentage:>3.0f} %"), TimeElapsedColumn(),
             console=errors, transient=True,
         )  # fmt: skip
@@ -84,13 +106,13 @@ class Lines:
     the end.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self._start, self._quiet, self._open = perf_counter(), quiet, False
+    def __init__(self) -> None:
+        self._start, self._open = perf_counter(), False
 
     def __call__(self, stage: Stage) -> None:
         """Show a stage that begins."""
         late = perf_counter() - self._start > _QUIET_SECONDS
-        if self._quiet or not (late or stage.seconds > _QUIET_SECONDS):
+        if way().quiet or not (late or stage.seconds > _QUIET_SECONDS):
             return
         text = shown(str(stage))
         if not sys.stderr.isatty():

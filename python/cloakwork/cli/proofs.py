@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from cloakwork.cli import proving
-from cloakwork.cli.options import Command, MemoryBudget, Profile, SpillDir, Threads
+from cloakwork.cli.grouping import Command
+from cloakwork.cli.options import Json, MemoryBudget, Profile, Quiet, SpillDir, Threads
 
 _VkeyFile = Annotated[
     Path, typer.Argument(help="The verifying key: snarkjs's vkey.json.", show_default=False)
@@ -37,9 +38,11 @@ def setup(
     r1cs: _R1csFile,
     out: Annotated[Path, typer.Option("-o", "--out", help="Where the proving key goes.")],
     vkey: Annotated[Path | None, typer.Option(help="Where the verifying key goes.")] = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Make Groth16 keys for a circuit WITHOUT a ceremony: for tests, not for others' trust."""
-    raise typer.Exit(proving.setup(r1cs, out, vkey, debug=context.obj))
+    raise typer.Exit(proving.setup(r1cs, out, vkey, asked=context.obj))
 
 
 def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
@@ -67,6 +70,8 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
     memory_budget: MemoryBudget = None,
     spill_dir: SpillDir = None,
     profile: Profile = None,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Prove under Groth16 that a witness satisfies a circuit; snarkjs verifies the proof.
 
@@ -76,7 +81,7 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
     status = proving.prove(
         zkey, witness, out=out, public=public, r1cs=r1cs, check=check, device=device,
         threads=threads, memory_budget=memory_budget, spill_dir=spill_dir, profile=profile,
-        debug=context.obj,
+        asked=context.obj,
     )  # fmt: skip
     raise typer.Exit(status)
 
@@ -87,11 +92,20 @@ def vkey(
     out: Annotated[Path, typer.Option("-o", "--out", help="Where the verifying key goes.")] = Path(
         "vkey.json"
     ),
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write the verifying key of a proving key, as snarkjs zkey export verificationkey does."""
-    raise typer.Exit(proving.vkey(zkey, out, debug=context.obj))
+    raise typer.Exit(proving.vkey(zkey, out, asked=context.obj))
 
 
-def verify(context: typer.Context, vkey: _VkeyFile, public: _PublicFile, proof: _ProofFile) -> None:
+def verify(
+    context: typer.Context,
+    vkey: _VkeyFile,
+    public: _PublicFile,
+    proof: _ProofFile,
+    as_json: Json = False,
+    quiet: Quiet = False,
+) -> None:
     """Say whether a Groth16 proof holds: OK, or INVALID and exit status 1."""
-    raise typer.Exit(proving.verify(vkey, public, proof, debug=context.obj))
+    raise typer.Exit(proving.verify(vkey, public, proof, asked=context.obj))

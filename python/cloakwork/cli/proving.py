@@ -5,23 +5,25 @@ from __future__ import annotations
 from pathlib import Path
 
 from cloakwork import files
-from cloakwork.cli.progress import Bar
-from cloakwork.cli.words import DIFFERS, in_words, say, say_memory
+from cloakwork.cli.progress import Bar, busy
+from cloakwork.cli.words import DIFFERS, Way, in_words, print_json, say, say_memory, wrote
 from cloakwork.device.loading import place_name
 from cloakwork.programs.options import check_folder
 
 
-def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, debug: bool = False) -> int:
+def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, asked: Way) -> int:
     """Make keys without a ceremony."""
-    with in_words(debug):
+    with in_words(asked):
         files.claim([out, vkey], [r1cs])
         from cloakwork.zk.groth16 import setting
 
-        setting.setup(r1cs, out, vkey=vkey)
+        with busy("making keys"):
+            setting.setup(r1cs, out, vkey=vkey)
         say(
             "there was no ceremony: the maker of this key can prove false statements. "
             "For keys that others trust: snarkjs powersoftau, groth16 setup, zkey contribute"
         )
+        wrote(one for one in (out, vkey) if one is not None)
     return 0
 
 
@@ -29,6 +31,7 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     zkey: Path,
     witness: Path,
     *,
+    asked: Way,
     out: Path = Path("proof.json"),
     public: Path = Path("public.json"),
     r1cs: Path | None = None,
@@ -38,10 +41,9 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     memory_budget: str | None = None,
     spill_dir: Path | None = None,
     profile: Path | None = None,
-    debug: bool = False,
 ) -> int:
     """Print the memory that a proof needs, and prove."""
-    with in_words(debug):
+    with in_words(asked):
         files.claim([out, public, profile], [zkey, witness, r1cs])
         check_folder(spill_dir)
         from cloakwork.zk.circom.files import read_zkey
@@ -59,24 +61,29 @@ def prove(  # noqa: PLR0913 (one parameter an option)
                 progress=progress,
             )  # fmt: skip
         save(proof, signals, out, public)
+        wrote([out, public, *([profile] if profile else [])])
     return 0
 
 
-def vkey(zkey: Path, out: Path, *, debug: bool = False) -> int:
+def vkey(zkey: Path, out: Path, *, asked: Way) -> int:
     """Write the verifying key that a proving key holds."""
-    with in_words(debug):
+    with in_words(asked):
         files.claim([out], [zkey])
         from cloakwork.zk.circom.files import read_zkey
 
         read_zkey(zkey, check=False).verifying_key.save(out)
+        wrote([out])
     return 0
 
 
-def verify(vkey: Path, public: Path, proof: Path, *, debug: bool = False) -> int:
+def verify(vkey: Path, public: Path, proof: Path, *, asked: Way) -> int:
     """Say whether a proof holds."""
-    with in_words(debug):
+    with in_words(asked):
         from cloakwork.zk.groth16 import verifying
 
         holds = verifying.verify(vkey, public, proof)
-        print("OK" if holds else "INVALID")
+        if asked.as_json:
+            print_json({"holds": holds})
+        else:
+            print("OK" if holds else "INVALID")
     return 0 if holds else DIFFERS

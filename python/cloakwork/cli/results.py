@@ -10,6 +10,7 @@ from typing import Any
 from cloakwork import files
 from cloakwork.errors import ParamError
 from cloakwork.programs.signature import Carrier
+from cloakwork.wording import listed
 
 
 def targets(
@@ -66,7 +67,7 @@ def _together(
     right = [".npy"] * (len(names) == 1) + [".ct"] * (ciphertexts and len(names) > 0)
     if out.suffix not in right:
         one = " or ".join(f"FILE{suffix}" for suffix in right)
-        each = f"--output NAME=FILE for each of {', '.join(names)}" if len(names) > 1 else ""
+        each = f"--output NAME=FILE for each of {listed(names)}" if len(names) > 1 else ""
         allowed = ", or ".join(filter(None, (one, each))) or "none: there is no result"
         raise ParamError("--out", str(out), allowed)
     return dict.fromkeys(names, out)
@@ -76,7 +77,7 @@ def _place(text: str, name: str, names: Sequence[str], encrypted: Collection[str
     """The file in which `--output NAME=FILE` puts a result."""
     file = text.partition("=")[2]
     if name not in names:
-        raise ParamError("--output", name, ", ".join(names) or "no name: there is no result")
+        raise ParamError("--output", name, listed(names) or "no name: there is no result")
     if not file.endswith((".npy", ".ct") if name in encrypted else ".npy"):
         raise ParamError("--output", text, "NAME=FILE.npy, or FILE.ct for a ciphertext")
     return Path(file)

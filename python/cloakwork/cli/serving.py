@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cloakwork.cli.grouping import Command
 from cloakwork.cli.models import (
     EVALUATION,
     SECRET,
@@ -19,7 +20,7 @@ from cloakwork.cli.models import (
     places_of,
     values_of,
 )
-from cloakwork.cli.options import Command, Insecure
+from cloakwork.cli.options import Insecure, Json, Quiet
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import in_words, say, warnings_said
 from cloakwork.errors import ParamError
@@ -155,6 +156,8 @@ def query(  # noqa: PLR0913, PLR0917 (one parameter an option)
         Path | None, typer.Option(help="A file with the token for which the server asks.")
     ] = None,
     insecure: Insecure = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Encrypt inputs, let a server run its model on them, and decrypt the result.
 

@@ -10,24 +10,32 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cloakwork.cli.words import count, shown
+from cloakwork.cli.words import amount, count, shown
 from cloakwork.device.loading import Driver
 from cloakwork.device.machine import Gpu, GpuDriver, Machine, NumaNode
 from cloakwork.programs.coverage import Coverage, Transfers
 from cloakwork.programs.report import Inspection, Report
 
-errors = Console(stderr=True)
+# Names in files and arguments are never markup: no [a] is a style, and no :smile: a picture.
+_PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+errors = Console(stderr=True, **_PLAIN)
 
 # The terminal width from which a table shows kernels, whose names are long.
 _ROOM_FOR_KERNELS = 110
+# The least width in which every column of the tables has room, and that of files and pipes.
+_NARROWEST, _NO_TERMINAL = 80, 140
 # Steps that a report lists one by one.
 _STEPS_SHOWN = 20
 
 
 def console() -> Console:
-    """Standard output; wide enough for a table where it is not a terminal."""
-    out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=140)
+    """Standard output; wide enough for a table where it is not a terminal, or a narrow one.
+
+    A narrow terminal breaks the lines: a table of its width would lose columns.
+    """
+    out = Console(**_PLAIN)
+    width = max(out.width, _NARROWEST) if out.is_terminal else _NO_TERMINAL
+    return Console(width=width, **_PLAIN)
 
 
 def inspection(found: Inspection, out: Console) -> None:
@@ -50,9 +58,9 @@ def inspection(found: Inspection, out: Console) -> None:
             _add(ends, kind, shown(row["name"] or "(expected value)"), row["type"])
     out.print(ends)
     coverage = ", ".join(f"{calls} {how}" for how, calls in found.coverage.items())
-    out.print(f"{found.steps} steps; calls: {coverage}", markup=False)
-    out.print(f"tensors in the program: {amount(found.host_bytes)}", markup=False)
-    out.print(f"memory of a run: {_memory(found.memory)}", markup=False)
+    out.print(f"{found.steps} steps; calls: {coverage}")
+    out.print(f"tensors in the program: {amount(found.host_bytes)}")
+    out.print(f"memory of a run: {_memory(found.memory)}")
 
 
 def facts(found: Mapping[str, str | int], out: Console) -> None:
@@ -60,7 +68,7 @@ def facts(found: Mapping[str, str | int], out: Console) -> None:
     width = max(map(len, found))
     for name, value in found.items():
         text = f"{value:,}" if isinstance(value, int) else value
-        out.print(f"{name.replace('_', ' '):<{width}}  {text}", markup=False, soft_wrap=True)
+        out.print(f"{name.replace('_', ' '):<{width}}  {text}", soft_wrap=True)
 
 
 def report(done: Report, out: Console) -> None:
@@ -80,12 +88,11 @@ def report(done: Report, out: Console) -> None:
     out.print(
         f"{count(done.planned_steps, 'kernel call')} in {_seconds(done.wall_seconds)} "
         f"on {count(done.threads, 'thread')} ({done.isa})",
-        markup=False,
     )
     if done.elsewhere:
         out.print(f"{count(len(done.elsewhere), 'step')} on the host instead of a device:")
     for moved in done.elsewhere[:_STEPS_SHOWN]:
-        out.print(f"  step {moved.step}: {moved.op} {moved.why}", markup=False)
+        out.print(f"  step {moved.step}: {moved.op} {moved.why}")
     if len(done.elsewhere) > _STEPS_SHOWN:
         out.print(f"  and {len(done.elsewhere) - _STEPS_SHOWN} more: the table counts them all")
     coverage(done.coverage, out)
@@ -104,7 +111,7 @@ def coverage(found: Coverage, out: Console) -> None:
         _add(table, row.op, row.why or how, str(row.steps), *_moved(row.transfers))
     out.print(table)
     runs = ", ".join(f"{steps} {how}" for how, steps in found.runs.items())
-    out.print(f"{count(found.steps, 'step')} for {found.device}: {runs}", markup=False)
+    out.print(f"{count(found.steps, 'step')} for {found.device}: {runs}")
 
 
 def _moved(transfers: Transfers) -> list[str]:
@@ -156,7 +163,7 @@ def machine(found: Machine, out: Console) -> None:
     }
     for name, text in lines.items():
         if text:
-            out.print(f"{name}: {text}", markup=False, highlight=False)
+            out.print(f"{name}: {text}")
 
 
 def _of(node: NumaNode) -> str:
@@ -170,18 +177,6 @@ def _gpu(gpu: Gpu) -> str:
 
 def _driver(driver: GpuDriver | None) -> str:
     return f"{driver.version}, CUDA {driver.cuda[0]}.{driver.cuda[1]}" if driver else ""
-
-
-def amount(size: int) -> str:
-    """Bytes with a binary unit.
-
-    >>> amount(1536)
-    '1.5 KiB'
-    """
-    value, units = float(size), ["B", "KiB", "MiB", "GiB", "TiB"]
-    while value >= 1024 and len(units) > 1:
-        value, units = value / 1024, units[1:]
-    return f"{size} B" if units[0] == "B" else f"{value:.1f} {units[0]}"
 
 
 def _memory(memory: dict[str, int]) -> str:

@@ -9,8 +9,10 @@ import typer
 
 from cloakwork import files
 from cloakwork.cli import programs
-from cloakwork.cli.options import Command
-from cloakwork.cli.words import count, in_words, say
+from cloakwork.cli.grouping import Command
+from cloakwork.cli.options import Json, Quiet
+from cloakwork.cli.progress import busy
+from cloakwork.cli.words import count, in_words, say, wrote
 from cloakwork.device.loading import device_name
 from cloakwork.programs import specialized
 
@@ -35,6 +37,8 @@ def specialize(
             "--allow-fallback", help="Write it even if steps are left that the device lacks."
         ),
     ] = False,
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a program in exactly the ops that a device implements, its vendor's included."""
     with in_words(context.obj):
@@ -47,9 +51,12 @@ def write(file: Path, device: str, out: Path, allow_fallback: bool) -> None:
     # The driver's own ops are known once it is loaded.
     name = device_name(device)
     program = programs.load(file, None)
-    made = specialized.specialize(program, name, allow_fallback=allow_fallback)
+    with busy(f"rewriting for {name}"):
+        made = specialized.specialize(program, name, allow_fallback=allow_fallback)
     programs.convert(made.program, out, None, None)
     for step, op, why in made.left:
         say(f"step {step}, {op}, stays: {why}")
     if made.left:
         say(f"{count(len(made.left), 'step')} that {name} lacks")
+    left = [{"step": step, "op": op, "why": why} for step, op, why in made.left]
+    wrote([out], left=left)

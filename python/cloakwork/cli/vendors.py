@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from cloakwork.cli.options import Command
-from cloakwork.cli.words import in_words
+from cloakwork.cli.grouping import Command
+from cloakwork.cli.options import Json, Quiet
+from cloakwork.cli.words import in_words, shown, wrote
 from cloakwork.device import skeleton
 
 
@@ -22,12 +23,15 @@ def new_device(
     name: Annotated[
         str, typer.Argument(help="Of the driver: mychip for mychip:0.", show_default=False)
     ],
-    language: Annotated[
-        str, typer.Option(help=f"Of the source: {', '.join(skeleton.LANGUAGES)}.")
-    ] = "c",
+    language: Annotated[Literal["c", "cpp", "python"], typer.Option(help="Of the source.")] = "c",
     out: Annotated[Path, typer.Option(help="Where the folder NAME goes.")] = Path(),
+    as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a folder with a device of a few ops, which builds, runs and passes conform."""
     with in_words(context.obj):
-        for file in skeleton.new_device(name, language, out):
-            print(file)
+        made = skeleton.new_device(name, language, out)
+        if not as_json:
+            for file in made:
+                print(shown(str(file)))
+        wrote(made)

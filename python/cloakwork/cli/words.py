@@ -1,14 +1,23 @@
-"""Errors become words and an exit status; a traceback is shown only with --debug."""
+"""The words and the exit status of a command: its errors, the files that it wrote, its JSON.
+
+With --json, standard output holds exactly one JSON value: the result, or for an error
+`{"error": {"type", "message", "status"}}`.  The sentence goes to standard error either way, and the
+exit status is the same.  With --quiet, standard error holds errors and warnings alone.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
 
-from cloakwork.errors import CloakworkError, InternalError, ProgramError
+from cloakwork.errors import CloakworkError, InternalError, ParamError, ProgramError
 
 if TYPE_CHECKING:
     from cloakwork.programs.options import Budget
@@ -17,21 +26,66 @@ if TYPE_CHECKING:
 DIFFERS, REFUSED, INTERRUPTED = 1, 2, 130
 
 
+@dataclass(frozen=True)
+class Way:
+    """How a command answers.
+
+    debug     with tracebacks
+    as_json   in JSON
+    quiet     without anything but results, warnings and errors
+    options   what errors call its parameters, by their names in the library
+    """
+
+    debug: bool = False
+    as_json: bool = False
+    quiet: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
+    start: float = field(default_factory=perf_counter)
+
+
+_WAY: ContextVar[Way | None] = ContextVar("way", default=None)
+
+
+def way() -> Way:
+    """That of the command that runs."""
+    return _WAY.get() or Way()
+
+
 @contextmanager
-def in_words(debug: bool) -> Iterator[None]:
+def in_words(asked: Way) -> Iterator[None]:
     """End the command with a sentence and a status instead of a traceback."""
+    token = _WAY.set(asked)
     try:
         yield
     except KeyboardInterrupt:
-        say("cloakwork: interrupted")
-        raise SystemExit(INTERRUPTED) from None
+        _end(INTERRUPTED, "interrupted", {"type": "KeyboardInterrupt"})
     except Exception as error:
-        if debug:
+        if asked.debug:
             import traceback
 
             traceback.print_exc()
-        say(f"cloakwork: {_sentence(error)}")
-        raise SystemExit(REFUSED) from None
+        text = safe(_sentence(_as_option(error, asked.options)))
+        found: dict[str, Any] = {"type": type(error).__name__}
+        more = [asdict(one) for one in error.findings] if isinstance(error, ProgramError) else None
+        _end(REFUSED, text, found, {} if more is None else {"findings": more})
+    finally:
+        _WAY.reset(token)
+
+
+def _end(
+    status: int, text: str, error: Mapping[str, Any], beside: Mapping[str, Any] | None = None
+) -> None:
+    say(f"cloakwork: {text}")
+    if way().as_json:
+        print_json({"error": {**error, "message": text, "status": status}, **(beside or {})})
+    raise SystemExit(status) from None
+
+
+def _as_option(error: Exception, options: Mapping[str, str]) -> Exception:
+    """The error with the option of the command line in place of the library's parameter."""
+    if type(error) is ParamError and error.rule in options:
+        return ParamError(options[error.rule], error.value, error.allowed)
+    return error
 
 
 @contextmanager
@@ -43,12 +97,52 @@ def warnings_said() -> Iterator[None]:
         warnings.simplefilter("always")
         yield
     for one in caught:
-        say(f"cloakwork: {one.message}")
+        say(f"cloakwork: {safe(str(one.message))}")
 
 
 def say(text: str) -> None:
     """Print to standard error without markup."""
     print(text, file=sys.stderr, flush=True)
+
+
+def note(text: str) -> None:
+    """Print to standard error what --quiet leaves out."""
+    if not way().quiet:
+        say(text)
+
+
+def print_json(value: object) -> None:
+    """Print the one JSON value of a command."""
+    import json
+
+    print(json.dumps(value, indent=2))
+
+
+def wrote(paths: Iterable[Path], **facts: object) -> None:
+    """Name the files that were written, with their sizes and the time since the command began.
+
+    facts   of the result: with --json, all of it is printed as JSON
+    """
+    found = written(paths)
+    if way().as_json:
+        print_json({**facts, **found})
+    say_written(found)
+
+
+def written(paths: Iterable[Path]) -> dict[str, Any]:
+    """The files with their sizes, and the seconds since the command began, as JSON's types."""
+    own = [Path(path) for path in paths]
+    return {
+        "written": [{"path": str(one), "bytes": one.stat().st_size} for one in own],
+        "seconds": round(perf_counter() - way().start, 6),
+    }
+
+
+def say_written(found: Mapping[str, Any]) -> None:
+    """One line on standard error for `written`; none without files."""
+    files = [f"{shown(one['path'])} ({amount(one['bytes'])})" for one in found["written"]]
+    if files:
+        note(f"wrote {', '.join(files)} in {found['seconds']:.1f} s")
 
 
 def say_memory(
@@ -68,7 +162,7 @@ def say_memory(
         device=device,
         fallback=fallback,
     )
-    say(f"memory: {memory}")
+    note(f"memory: {memory}")
 
 
 def count(number: int, name: str) -> str:
@@ -80,6 +174,18 @@ def count(number: int, name: str) -> str:
     return f"{number} {name}{'' if number == 1 else 's'}"
 
 
+def amount(size: int) -> str:
+    """Bytes with a binary unit.
+
+    >>> amount(1536)
+    '1.5 KiB'
+    """
+    value, units = float(size), ["B", "KiB", "MiB", "GiB", "TiB"]
+    while value >= 1024 and len(units) > 1:
+        value, units = value / 1024, units[1:]
+    return f"{size} B" if units[0] == "B" else f"{value:.1f} {units[0]}"
+
+
 def shown(text: str) -> str:
     r"""Text of a file, safe for a terminal: control characters as escapes.
 
@@ -89,11 +195,16 @@ def shown(text: str) -> str:
     return text if text.isprintable() else repr(text)[1:-1]
 
 
+def safe(text: str) -> str:
+    """A message of several lines, each of them safe for a terminal."""
+    return "\n".join(map(shown, text.split("\n")))
+
+
 def _sentence(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror is not None:
         # Without a name, the output itself cannot be written.
         place = "output" if error.filename is None else shown(os.fsdecode(error.filename))
-        return f"{place}: {error.strerror}"
+        return f"{place}: {error.strerror}{_folder(error)}"
     if isinstance(error, ProgramError):
         warnings = len(error.findings) - len(error.errors)
         more = f"\nand {count(warnings, 'warning')}: cloakwork check says which" if warnings else ""
@@ -102,3 +213,13 @@ def _sentence(error: Exception) -> str:
         kind = type(error).__name__
         return f"internal error, please report it with what --debug shows: {kind}: {error}"
     return str(error)
+
+
+def _folder(error: OSError) -> str:
+    """What a folder is that was given as a file, if it is known."""
+    if not isinstance(error, IsADirectoryError) or error.filename is None:
+        return ""
+    from cloakwork.recognition import recognised
+
+    found = recognised(os.fsdecode(error.filename))
+    return f", {found}" if found is not None and found.how else ""

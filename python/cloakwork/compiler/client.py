@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import log2
 from pathlib import Path
@@ -27,6 +27,7 @@ from cloakwork.fhe.files.storage import load_known
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.keys.flooding import Flooding, Request
 from cloakwork.fhe.keys.keys import Keys
+from cloakwork.wording import quoted
 
 if TYPE_CHECKING:
     from cloakwork.programs.program import Program
@@ -49,6 +50,11 @@ class Client:
         self.description, self.context, self._program = description, context, program
         self._keys: Keys | None = None
 
+    def __repr__(self) -> str:
+        own = self.description
+        names = f"inputs={quoted(own.given)}, results={quoted(own.tail.results)}"
+        return f"Client({own.name!r}, {names}{'' if self._keys is None else ', with a secret'})"
+
     @property
     def keys(self) -> Keys:
         """The client's keys, made when they are first needed."""
@@ -59,15 +65,19 @@ class Client:
         """The keys for the server."""
         return self.keys.evaluation
 
-    def keygen(self) -> Keys:
-        """Fresh keys for this model: a secret, and the evaluation keys that it needs."""
+    def keygen(self, progress: Callable[[int, int], object] | None = None) -> Keys:
+        """Fresh keys for this model: a secret, and the evaluation keys that it needs.
+
+        progress   as of `Keys.add`
+        """
         own, levels = self.description, self.description.levels
+        keys = self.context.keygen(conjugation=False, relinearization=False)
         if levels is None:
-            self._keys = self.context.keygen(
-                rotations=own.rotations, conjugation=False, relinearization=own.relinearization
-            )
-            return self._keys
-        keys = self.context.keygen(levels.rotations, conjugation=False, relinearization=False)
+            products = own.relinearization
+            keys.add(own.rotations, relinearization=products, progress=progress)
+            self._keys = keys
+            return keys
+        keys.add(levels.rotations, progress=progress)
         if levels.conjugation is not None:
             keys.add(conjugation=True, level=levels.conjugation)
         if levels.products is not None:

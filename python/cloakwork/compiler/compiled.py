@@ -13,12 +13,13 @@ from cloakwork import files
 from cloakwork.compiler.client import Client
 from cloakwork.compiler.description import Description
 from cloakwork.compiler.server import Server
-from cloakwork.errors import LoadError, ModelError, ParamError
+from cloakwork.errors import LoadError, ModelError, NoReportError, ParamError
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.files.sets import CiphertextSet
 from cloakwork.fhe.security import admit
 from cloakwork.programs import notes
 from cloakwork.programs.program import Program
+from cloakwork.wording import listed
 
 if TYPE_CHECKING:
     from cloakwork._core import Tensor
@@ -59,9 +60,9 @@ class CompiledModel:
 
     @property
     def report(self) -> CompileReport:
-        """What was decided and measured; ModelError for a model from a file, see `report_json`."""
+        """What was decided and measured; NoReportError for a model from a file."""
         if self._report is None:
-            raise ModelError("a model from a file has its report as JSON: report_json")
+            raise NoReportError("a model from a file has its report as JSON: report_json")
         return self._report
 
     @property
@@ -124,7 +125,7 @@ class CompiledModel:
         return CiphertextSet(dict(zip(own.outputs, found, strict=True)))
 
     def __repr__(self) -> str:
-        shapes = ", ".join(f"{p.name} {list(p.shape)}" for p in self.description.inputs)
+        shapes = listed(f"{p.name} {list(p.shape)}" for p in self.description.inputs)
         return f"CompiledModel({self.description.name}: {shapes})"
 
 
@@ -135,7 +136,8 @@ def read_model(path: str | PathLike[str], *, insecure: bool = False) -> Compiled
     name = files.name_of(path)
     program = loading.load(name, checksums=files.is_container(name))
     if not isinstance(program, Program) or notes.MODEL not in program._core.notes():
-        raise LoadError(f"{name}: expected a compiled model, of fhe.compile, got another program")
+        got = "another program: cw.load reads it"
+        raise LoadError(f"{name}: expected a compiled model, of fhe.compile, got {got}")
     described = Description.read(notes.read(program._core, notes.MODEL, name))
     _check(program, described, name)
     made = CompiledModel(program, described)
@@ -151,8 +153,8 @@ def _check(program: Program, described: Description, path: str) -> None:
     pairs = [(described.inputs, examples), (described.encrypted_outputs, named)]
     for ports, held in pairs:
         if {port.name for port in ports} != held.keys():
-            got = ", ".join(port.name for port in ports)
-            raise LoadError(f"{place}: expected the names {', '.join(held)}, got {got}")
+            got = listed(port.name for port in ports)
+            raise LoadError(f"{place}: expected the names {listed(held)}, got {got}")
         for port in ports:
             one = held[port.name]
             if not isinstance(one, CkksCiphertext):

@@ -15,6 +15,7 @@ from cloakwork.compiler.client_tail import ClientTail
 from cloakwork.compiler.ports import Port
 from cloakwork.errors import ModelError
 from cloakwork.programs.notes import Member
+from cloakwork.wording import listed, quoted
 
 # Files of version 1 have no guard; those of models without a head have version 2.
 VERSION, _HEADLESS = 3, 2
@@ -233,6 +234,11 @@ class Description:
 
 def check_names(place: str, given: object, names: set[str]) -> None:
     """ModelError unless it is a mapping with these names."""
-    got = sorted(map(str, given)) if isinstance(given, Mapping) else type(given).__name__
-    if not isinstance(given, Mapping) or set(given) != names:
-        raise ModelError(f"{place}: expected {sorted(names)}, got {got}")
+    if isinstance(given, Mapping) and set(given) == names:
+        return
+    expected = f"{place}: expected {quoted(sorted(names))}"
+    if not isinstance(given, Mapping):
+        raise ModelError(f"{expected}, got {type(given).__name__}")
+    missing = sorted(names - set(given))
+    lacking = f", without {listed(map(repr, missing), 1)}" if missing and len(names) > 1 else ""
+    raise ModelError(f"{expected}, got {quoted(sorted(map(str, given)))}{lacking}")

@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from cloakwork.compiler import functions
 from cloakwork.errors import ModelError
+from cloakwork.wording import installing
 
 try:
     from scipy import sparse
 except ModuleNotFoundError as missing:
-    raise ModelError("compiling needs scipy: pip install 'cloakwork[models]'") from missing
+    raise ModelError(f"compiling needs scipy: {installing('models')}") from missing
 
 Floats = NDArray[np.float64]
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cloakwork.compiler.description import check_names
 from cloakwork.fhe.files.sets import CiphertextSet
+from cloakwork.wording import quoted
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
@@ -20,6 +21,9 @@ class Server:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+
+    def __repr__(self) -> str:
+        return f"Server(inputs={quoted(self.inputs)}, outputs={quoted(self.program.outputs)})"
 
     @property
     def inputs(self) -> list[str]:

@@ -21,7 +21,14 @@ from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.demo.pictures import Pictures
 from cloakwork.demo.png import write_png
 from cloakwork.demo.sheet import sheet
-from cloakwork.demo.stage import Phases, costs_of, mebibytes, print_report, transcript_line
+from cloakwork.demo.stage import (
+    Phases,
+    costs_of,
+    mebibytes,
+    plain_console,
+    print_report,
+    transcript_line,
+)
 from cloakwork.demo.transcripts import PHASES, Replayed, replayed
 from cloakwork.models import Digits, load_digits, network_path
 
@@ -94,7 +101,7 @@ def run(
     The picture frames images that were read right in green, and the others in red.
     `threads` is handed to the run of the transcript; None takes all cores.
     """
-    console = console or Console()
+    console = console or plain_console()
     digits, path = load_digits(), out_dir / TRANSCRIPT_NAME
     out_dir.mkdir(parents=True, exist_ok=True)
     files.claim([path, out_dir / PICTURE_NAME])

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from cloakwork import fhe, files
 from cloakwork.compiler.compiled import CompiledModel
-from cloakwork.demo.stage import Phases, costs_of, print_report, transcript_line
+from cloakwork.demo.stage import Phases, costs_of, plain_console, print_report, transcript_line
 from cloakwork.demo.transcripts import PHASES, Replayed, replayed
 from cloakwork.models import network_path
 from cloakwork.models.cancer import Cancer, load_cancer
@@ -87,7 +87,7 @@ def run(
     out_dir: Path, *, threads: int | None = None, console: Console | None = None
 ) -> DiseaseReport:
     """Run the demo, print its report, and leave the transcript in `out_dir`."""
-    console = console or Console()
+    console = console or plain_console()
     table, path = load_cancer(), out_dir / TRANSCRIPT_NAME
     out_dir.mkdir(parents=True, exist_ok=True)
     files.claim([path])

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from cloakwork import files, zk
 from cloakwork.demo.node import Missing, Node
-from cloakwork.demo.stage import Phases, mebibytes, peak_bytes, print_report
+from cloakwork.demo.stage import Phases, mebibytes, peak_bytes, plain_console, print_report
 
 CIRCUITS = Path(__file__).with_name("circuits")
 CURVES = ("bn128", "bls12381")
@@ -72,7 +72,7 @@ def run(out_dir: Path, *, node: bool = True, console: Console | None = None) -> 
 
     node   compile with circom and verify with snarkjs, which npm brings into `out_dir`/node
     """
-    console = console or Console()
+    console = console or plain_console()
     report = MerkleReport(out_dir / "merkle")
     report.folder.mkdir(parents=True, exist_ok=True)
     phases = Phases(PHASES, console)
@@ -101,7 +101,7 @@ def _tools(report: MerkleReport, folder: Path, console: Console) -> Node | None:
             )
             console.print(
                 f"npm ci fetches {packages} into {folder}; --no-node does without",
-                soft_wrap=True, markup=False,
+                soft_wrap=True,
             )  # fmt: skip
         return Node.install(manifest, folder)
     except Missing as missing:

@@ -20,7 +20,7 @@ from cloakwork.compiler.importing import from_model
 from cloakwork.demo.pictures import Pictures
 from cloakwork.demo.png import write_png
 from cloakwork.demo.sheet import sheet
-from cloakwork.demo.stage import Phases, costs_of, mebibytes, print_report
+from cloakwork.demo.stage import Phases, costs_of, mebibytes, plain_console, print_report
 from cloakwork.errors import InputError
 from cloakwork.models import network_path
 
@@ -107,7 +107,7 @@ def run(
     count = way.count
     if not 1 <= count <= len(pictures.test):
         raise InputError("images", f"a number from 1 to {len(pictures.test)}", f"{count}")
-    console = console or Console()
+    console = console or plain_console()
     out_dir.mkdir(parents=True, exist_ok=True)
     program, picture = (out_dir / f"{network}{end}" for end in (".cwk", ".png"))
     files.claim([program, picture])

@@ -15,11 +15,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
 from cloakwork import fhe, files
 from cloakwork.compiler.compiled import CompiledModel
-from cloakwork.demo.stage import Phases, costs_of, print_report, transcript_line
+from cloakwork.demo.stage import Phases, costs_of, plain_console, print_report, transcript_line
 from cloakwork.demo.transcripts import PHASES, Replayed, replayed
 from cloakwork.errors import InputError
 from cloakwork.models import network_path
@@ -111,7 +111,7 @@ def run(
 
     Raises InputError for more sentences than slots, and for one without a known word.
     """
-    console = console or Console()
+    console = console or plain_console()
     reviews = load_reviews()
     embedded = _embedded(reviews, texts)
     path = out_dir / TRANSCRIPT_NAME
@@ -171,7 +171,7 @@ def _print(report: SentimentReport, reviews: Reviews, console: Console) -> None:
         costs_of(report.parameters, report.seconds),
     )
     for sentence, score in report.verdicts:
-        colour = "green" if score > 0 else "red"
-        console.print(f"[{colour}]{score:+6.2f}[/{colour}]  {escape(sentence)}")
+        line = Text(f"{score:+6.2f}", "green" if score > 0 else "red")
+        console.print(line.append(f"  {sentence}", "none"))
     console.print(transcript_line(report.transcript), soft_wrap=True)
     console.print(f"sentences: {reviews.source}; {reviews.licence}", style="dim", soft_wrap=True)

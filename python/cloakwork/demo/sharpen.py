@@ -18,7 +18,7 @@ from rich.console import Console
 import cloakwork as cw
 from cloakwork import fhe, files
 from cloakwork.demo.png import write_png
-from cloakwork.demo.stage import Phases, costs_of, print_report, transcript_line
+from cloakwork.demo.stage import Phases, costs_of, plain_console, print_report, transcript_line
 from cloakwork.models.photograph import Photograph, load_photograph
 
 TRANSCRIPT_NAME, BEFORE_NAME, AFTER_NAME = "sharpen.json", "before.png", "after.png"
@@ -137,7 +137,7 @@ def run(
     out_dir: Path, *, threads: int | None = None, console: Console | None = None
 ) -> SharpenReport:
     """Run the demo, print its report; leave the transcript and two pictures in `out_dir`."""
-    console = console or Console()
+    console = console or plain_console()
     photograph = load_photograph()
     out_dir.mkdir(parents=True, exist_ok=True)
     files.claim([out_dir / name for name in (TRANSCRIPT_NAME, BEFORE_NAME, AFTER_NAME)])

@@ -16,6 +16,11 @@ from rich.table import Table
 from cloakwork import fhe
 
 
+def plain_console() -> Console:
+    """Standard output without markup: names of files are printed as they are."""
+    return Console(markup=False, emoji=False)
+
+
 class Phases:
     """Times each phase and moves the progress bar."""
 

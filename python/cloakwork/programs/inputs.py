@@ -9,6 +9,7 @@ from typing import Any
 
 from cloakwork import _core
 from cloakwork.errors import InputError, ParamError
+from cloakwork.wording import listed
 
 # The dtype and shape of an input.
 InputType = tuple[str, tuple[int, ...]]
@@ -30,7 +31,7 @@ def type_text(dtype: str, shape: tuple[int, ...]) -> str:
 
 def types_text(types: Mapping[str, str]) -> str:
     """All inputs with their types, in words."""
-    words = ", ".join(f"{name}: {type_}" for name, type_ in types.items())
+    words = listed(f"{name}: {type_}" for name, type_ in types.items())
     return words or "none: it has no inputs"
 
 
@@ -45,7 +46,8 @@ def check_names(
     if unknown := [name for name in given if name not in types]:
         raise ParamError("inputs", unknown[0], types_text(types))
     if missing := [name for name in types if name not in given and name not in optional]:
-        raise ParamError("inputs", f"no {missing[0]}", f"each of {types_text(types)}")
+        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise ParamError("inputs", f"no {missing[0]}{more}", f"each of {types_text(types)}")
 
 
 def paths_of(given: Mapping[str, Any]) -> list[str | PathLike[str]]:

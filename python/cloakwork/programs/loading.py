@@ -6,8 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloakwork.errors import LoadError
-from cloakwork.files import held_beside, name_of, start, starts_as_instructions
+from cloakwork.files import held_beside, name_of, starts_as_instructions
 from cloakwork.programs import kinds, notes, saved
 from cloakwork.programs.program import Program
 from cloakwork.programs.transcript import Transcript, is_transcript, read
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
     # The kinds of programs that files hold.
     Loaded = Program | zk.Traced | zk.Program | Transcript
-
-# The first bytes of files of keys and ciphertexts.
-_ENCRYPTED = b"CWFHE"
 
 
 def load(
@@ -78,19 +74,8 @@ def _opened(name: str, generation: str | None, checksums: bool) -> Loaded:
     return made
 
 
-def _refuse_others(path: Path) -> None:
-    """LoadError for files that belong to a program, but are none."""
-    if not path.is_file():
-        return
-    if path.suffix == ".onnx":
-        raise LoadError(f"{path}: expected a program, got an ONNX model: cloakwork compile it")
-    if start(path, len(_ENCRYPTED)) == _ENCRYPTED:
-        raise LoadError(f"{path}: expected a program, got a file of keys or ciphertexts")
-
-
 def _is_of_instructions(path: Path) -> bool:
     """Whether the path is a program in JSON or text, or its folder; waits for writers."""
     file = path / "program.json" if path.is_dir() else path
     with held_beside(file):
-        _refuse_others(file)
         return file.is_file() if file != path else starts_as_instructions(file)

@@ -28,6 +28,7 @@ from cloakwork.programs.report import RunResult
 from cloakwork.programs.runnable import Operands, Runnable, no_functions
 from cloakwork.programs.signature import Carrier, Signature, is_carrier
 from cloakwork.programs.transcript import Branch, Transcript, ops_named
+from cloakwork.wording import listed, quoted
 
 if TYPE_CHECKING:
     from cloakwork.programs.signature import Value
@@ -38,7 +39,7 @@ _CLIENTS_KEPT = 4
 
 @public("cloakwork")
 class Program(Runnable):
-    """A recorded program; its text form is `str(program)`."""
+    """A recorded program; `print` shows a page of it, and `text()` is its text form."""
 
     def __init__(self, core: _core.Program, signature: Signature | None = None) -> None:
         super().__init__(core)
@@ -63,7 +64,7 @@ class Program(Runnable):
         """The types of its inputs as text, by name."""
         words = {name: type_text(*self._types[name]) for name in self._parameters}
         for name, bundle in self._signature.bundles.items():
-            words[name] = f"evaluation keys ({', '.join(bundle.needs)})"
+            words[name] = f"evaluation keys ({listed(bundle.needs)})"
         return words
 
     @property
@@ -205,7 +206,7 @@ class Program(Runnable):
         examples = [name for name, one in own.examples.items() if isinstance(one, Carrier)]
         held = [*examples, *own.bundles, *self.encrypted]
         if held:
-            why = f"the text form does not hold the parameters of {', '.join(held)}"
+            why = f"the text form does not hold the parameters of {listed(held)}"
             raise ParamError("path", target, f"a name that ends in .cwk: {why}")
 
     def _described(self) -> dict[str, Any]:
@@ -394,7 +395,7 @@ class Program(Runnable):
         return Program(core, self._signature)._transcript(inputs, branch, kept)
 
     def __str__(self) -> str:
-        return self.text()
+        return self.page()
 
     def __repr__(self) -> str:
-        return f"Program(inputs={self.inputs}, steps={self._core.step_count()})"
+        return f"Program(inputs={quoted(self.inputs)}, steps={self._core.step_count()})"

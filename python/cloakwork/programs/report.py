@@ -11,6 +11,7 @@ from cloakwork import _core
 from cloakwork.errors import ParamError
 from cloakwork.lazy import public
 from cloakwork.programs.coverage import Coverage
+from cloakwork.wording import listed
 
 # How many steps of a report are fetched at a time.
 _STEPS_AT_ONCE = 4096
@@ -366,7 +367,7 @@ class RunResult:
     def __getitem__(self, name: str) -> Any:
         names = self.names
         if name not in names:
-            raise ParamError("output", name, ", ".join(names) or "none: there are no outputs")
+            raise ParamError("output", name, listed(names) or "none: there are no outputs")
         return self.outputs[names.index(name)]
 
     def __repr__(self) -> str:

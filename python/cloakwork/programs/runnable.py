@@ -26,6 +26,9 @@ from cloakwork.programs.report import Finding, Inspection, PassResult, RunResult
 UserFunction = tuple[str, Callable[..., list[_core.Tensor]]]
 
 
+# What a page for people has room for.
+_PAGE_STEPS, _PAGE_LINES, _PAGE_COLUMNS = 40, 60, 160
+
 # Options that need no look at files, budgets or devices.
 _SIMPLE = frozenset({"threads", "profile"})
 
@@ -134,6 +137,20 @@ class Runnable:
     def text(self) -> str:
         """The text form, one step per line."""
         return self._core.text()
+
+    def page(self) -> str:
+        """A page of the text form for people: the first and last steps, without long constants."""
+        lines = self._core.page(_PAGE_STEPS).splitlines()
+        if len(lines) > _PAGE_LINES:
+            after = _PAGE_LINES // 3
+            gone = f"... {len(lines) - _PAGE_LINES} lines left out"
+            lines = [*lines[: _PAGE_LINES - after], gone, *lines[-after:]]
+        shown = [
+            one if len(one) <= _PAGE_COLUMNS else f"{one[:_PAGE_COLUMNS]} ..." for one in lines
+        ]
+        if any(one.startswith("... ") or one.endswith(" ...") for one in shown):
+            shown.append(f"... of {self._core.step_count()} steps; text() returns them whole")
+        return "\n".join([*shown, ""])
 
     def _save_text(self, target: str) -> None:
         """Write the text form; its first line names the generation, which tells the format."""

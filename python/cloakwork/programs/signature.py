@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, TypeGuard, runtime_checka
 from cloakwork import _core
 from cloakwork.errors import KeyMismatchError, MissingKeyError
 from cloakwork.programs.clients import Client, Companions
+from cloakwork.wording import listed
 
 
 @runtime_checkable
@@ -65,9 +66,8 @@ class Bundle:
     def tensors(self, name: str, given: Companions | None, client: Client | None) -> dict[str, Any]:
         """The tensors of a client's keys; errors for missing keys and keys of another secret."""
         if given is None:
-            needs = ", ".join(self.needs)
             raise MissingKeyError(
-                f"input {name}: the program needs evaluation keys ({needs}): "
+                f"input {name}: the program needs evaluation keys ({listed(self.needs)}): "
                 "give them, or ciphertexts that have them"
             )
         if client is not None and client.key != given.key:
@@ -76,10 +76,11 @@ class Bundle:
         # A device gets them as constants of its plan.
         found = given.home.tensors()
         if missing := [need for need in self.needs if need not in found]:
-            have = ", ".join(found) or "none"
+            more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+            have = f"{len(found)} others" if found else "none"
             raise MissingKeyError(
-                f"input {name}: the program needs {missing[0]}, the evaluation keys have {have}; "
-                "make it with Keys.add: galois.g is the key of X -> X^g"
+                f"input {name}: the program needs {missing[0]}{more}, the evaluation keys have "
+                f"{have}; make it with Keys.add: galois.g is the key of X -> X^g"
             )
         return {f"{name}.{need}": found[need] for need in self.needs}
 

@@ -16,6 +16,7 @@ from cloakwork.programs.inputs import check_names, name_set, type_text
 from cloakwork.programs.options import RunOptions
 from cloakwork.programs.report import RunResult
 from cloakwork.programs.runnable import Operands, Runnable, no_functions
+from cloakwork.recognition import expecting
 
 # HEAL's two public op sets.
 Branch = Literal["first", "later"]
@@ -163,10 +164,15 @@ class Transcript(Runnable):
         return f"Transcript({self._name!r}, steps={self._core.step_count()})"
 
 
+# The kinds of files whose errors are about a program.
+_PROGRAMS = ("program", "model", "instructions", "empty")
+
+
 def read(name: str, *, generation: str | None, checksums: bool) -> _core.Program:
     """The program in a container or a file of HEAL's."""
     load_listed()  # a program may have ops of vendors
-    core = _core.Program.load(name, None, checksums, generation)
+    with expecting("a program", name, *_PROGRAMS):
+        core = _core.Program.load(name, None, checksums, generation)
     notes.check_kind(core, name)
     return core
 

@@ -6,7 +6,7 @@ It knows the program by its description alone, which `keygen` writes beside the 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from math import prod
 from pathlib import Path
@@ -28,6 +28,7 @@ from cloakwork.fhe.keys.flooding import Disclosed, check_queries
 from cloakwork.fhe.security import admit
 from cloakwork.fhe.streams import of_known
 from cloakwork.lazy import public
+from cloakwork.wording import listed, quoted
 
 if TYPE_CHECKING:
     from cloakwork.fhe.context import Context
@@ -72,6 +73,10 @@ class ProgramClient:
             raise LoadError(f"{place}: keys: expected a list of names")
         self._needs: list[str] = needs
 
+    def __repr__(self) -> str:
+        names = f"inputs={quoted(self.inputs)}, results={quoted(self.results)}"
+        return f"{type(self).__name__}({self.name!r}, {names})"
+
     def to_json(self) -> str:
         """The description as text, with a checksum, which `client_of` compares."""
         return json.dumps(
@@ -103,8 +108,11 @@ class ProgramClient:
         """The shapes of its inputs, by name."""
         return {name: one.shape for name, one in self._inputs.items()}
 
-    def keygen(self) -> Keys:
-        """A fresh secret, with just the evaluation keys that the program uses."""
+    def keygen(self, progress: Callable[[int, int], object] | None = None) -> Keys:
+        """A fresh secret, with just the evaluation keys that the program uses.
+
+        progress   as of `Keys.add`
+        """
         context = self.context
         keys = context.keygen(conjugation=False, relinearization=False)
         steps, conjugation = [], False
@@ -119,7 +127,8 @@ class ProgramClient:
                 steps.append(step)
             else:
                 raise ParamError("keys", need, "the element of a rotation, or of a conjugation")
-        keys.add(steps, conjugation=conjugation, relinearization="relinearization" in self._needs)
+        products = "relinearization" in self._needs
+        keys.add(steps, conjugation=conjugation, relinearization=products, progress=progress)
         return keys
 
     def encrypt(self, keys: Keys, values: Values) -> Ciphertext | CiphertextSet:
@@ -132,8 +141,8 @@ class ProgramClient:
         if given.keys() != self._inputs.keys() or not (
             isinstance(values, Mapping) or len(given) == 1
         ):
-            got = ", ".join(given) if isinstance(values, Mapping) else "one array"
-            raise ParamError("inputs", got, f"an array for each of {', '.join(self._inputs)}")
+            got = listed(given) if isinstance(values, Mapping) else "one array"
+            raise ParamError("inputs", got, f"an array for each of {listed(self._inputs)}")
         made = {
             name: _encrypted(keys, one, name, given[name]) for name, one in self.examples.items()
         }
@@ -179,8 +188,9 @@ class ProgramClient:
         if isinstance(held, Ciphertext):
             held = {next(iter(self._outputs)): held}
         if not isinstance(held, Mapping) or held.keys() != self._outputs.keys():
-            got = ", ".join(held) if isinstance(held, Mapping) else type(held).__name__
-            raise LoadError(f"{place}: expected {', '.join(self._outputs)}, got {got}")
+            got = listed(held) if isinstance(held, Mapping) else type(held).__name__
+            wanted = f"the results of {self.name}, {listed(self._outputs)}"
+            raise LoadError(f"{place}: expected {wanted}, got {got}")
         for name, example in self._outputs.items():
             _check_form(f"{place}: {name}", held[name], example)
         return dict(held)

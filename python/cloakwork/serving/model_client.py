@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -53,9 +53,9 @@ class ModelClient(ProgramClient):
         """The names of what `decrypt` returns."""
         return tuple(self._model.tail.results)
 
-    def keygen(self) -> Keys:
+    def keygen(self, progress: Callable[[int, int], object] | None = None) -> Keys:
         """A fresh secret, with the evaluation keys that the model needs."""
-        return self._client().keygen()
+        return self._client().keygen(progress)
 
     def encrypt(self, keys: Keys, values: Values) -> CiphertextSet:
         """Encrypt a sample, or a batch of as many as `capacity`; ModelError for other values."""

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import Any
 
 from cloakwork.errors import ParamError
+from cloakwork.wording import installing
 
 _PACKAGES = {"fastapi", "httpx", "starlette", "uvicorn"}
 
@@ -17,5 +18,5 @@ def imported(module: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name not in _PACKAGES:
             raise
-        allowed = f'the package {error.name}: python -m pip install "cloakwork[serve]"'
+        allowed = f"the package {error.name}: {installing('serve')}"
         raise ParamError(error.name, "not installed", allowed) from error

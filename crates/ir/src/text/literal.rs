@@ -135,6 +135,11 @@ fn cast(dtype: DType, word: i64) -> i64 {
     }
 }
 
+/// Whether a tensor has more elements than a page shows.
+pub(super) fn is_long(tensor: &HostTensor) -> bool {
+    tensor.ty().shape.elements() > SHORT_ELEMENTS as u64
+}
+
 /// Prints a literal as [`parse`] reads it, type first.
 pub(super) fn print(tensor: &HostTensor, out: &mut String) -> fmt::Result {
     let ty = tensor.ty();

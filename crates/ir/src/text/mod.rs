@@ -51,7 +51,7 @@ mod threads;
 
 pub use cursor::ParseError;
 pub use parse::parse;
-pub use print::print;
+pub use print::{page, print};
 
 /// Words that begin a line and are no op.
 const KEYWORDS: [&str; 19] = [

@@ -3,13 +3,26 @@
 use super::{KEYWORDS, is_plain, literal};
 use crate::{Arg, Generation, HostSlot, Op, Program, ShapeItem, Step, Symbol};
 use std::fmt::{self, Write};
+use std::ops::Range;
 
 /// Writes a program as [`super::parse`] reads it.
 #[must_use]
 pub fn print(program: &Program) -> String {
+    printed(program, None)
+}
+
+/// Writes the first and last steps of a program for people: at most `steps`, and the number of
+/// those between them; data of more than a few elements as the type alone.
+#[must_use]
+pub fn page(program: &Program, steps: usize) -> String {
+    printed(program, Some(steps))
+}
+
+fn printed(program: &Program, page: Option<usize>) -> String {
     let mut printer = Printer {
         program,
         out: String::new(),
+        page,
         braces: nests(program),
         depth: 0,
         begun: 0,
@@ -35,6 +48,8 @@ fn nests(program: &Program) -> bool {
 pub(super) struct Printer<'p> {
     pub(super) program: &'p Program,
     pub(super) out: String,
+    /// The most steps, for people; `None`: all of them, for the parser.
+    page: Option<usize>,
     braces: bool,
     pub(super) depth: usize,
     /// How many threads have begun; the main thread has no braces.
@@ -47,7 +62,9 @@ impl Printer<'_> {
             self.out.push_str("generation first\n");
         }
         self.declarations()?;
+        let left_out = self.left_out();
         for (index, step) in (0u32..).zip(&self.program.steps) {
+            let before = self.out.len();
             self.begin_thread(index)?;
             if self.braces && *step == Step::SegmentEnd {
                 self.depth -= 1;
@@ -58,8 +75,26 @@ impl Printer<'_> {
             self.step(step)?;
             self.note(index)?;
             self.out.push('\n');
+            if left_out.contains(&index) {
+                self.out.truncate(before);
+                if index + 1 == left_out.end {
+                    writeln!(self.out, "... {} steps left out", left_out.len())?;
+                }
+            }
         }
         self.begin_thread(self.program.steps.len() as u32)
+    }
+
+    /// The steps in the middle for which a page has no room.
+    fn left_out(&self) -> Range<u32> {
+        let count = self.program.steps.len();
+        match self.page {
+            Some(page) if count > page => {
+                let first = page - page / 3;
+                first as u32..(count - (page - first)) as u32
+            }
+            _ => 0..0,
+        }
     }
 
     fn step(&mut self, step: &Step) -> fmt::Result {
@@ -146,6 +181,9 @@ impl Printer<'_> {
 
     fn host(&mut self, slot: &HostSlot) -> fmt::Result {
         match slot {
+            HostSlot::Data(tensor) if self.page.is_some() && literal::is_long(tensor) => {
+                write!(self.out, "{} ...", tensor.ty())
+            }
             HostSlot::Data(tensor) => literal::print(tensor, &mut self.out),
             HostSlot::Input { name, ty } => write!(self.out, "input {} {ty}", Quoted(name)),
             HostSlot::Output { name } => write!(self.out, "output {}", Quoted(name)),

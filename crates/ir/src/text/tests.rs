@@ -1,4 +1,4 @@
-use super::{parse, print};
+use super::{page, parse, print};
 use crate::{Arg, HostSlot, Program, Step};
 
 fn reprint(text: &str) -> String {
@@ -228,4 +228,28 @@ fn elements_of_several_words_follow_a_rule_only_where_the_other_words_are_zero()
         };
         assert_eq!(data(&back, 0), data(&program, 0), "{printed}");
     }
+}
+
+#[test]
+fn a_page_has_the_first_and_last_steps_and_no_long_data() {
+    let lines: Vec<String> = (0..100).map(|i| format!("free %a{i}")).collect();
+    let text = format!(
+        "%q = host_to_device i64[9] {{1, 2, 3, 4, 5, 6, 7, 8, 7}}\n{}\n",
+        lines.join("\n")
+    );
+    let program = parse(&text).unwrap_or_default();
+    let found = page(&program, 6);
+    let expected = "\
+%q = host_to_device i64[9] ...
+free %a0
+free %a1
+free %a2
+... 95 steps left out
+free %a98
+free %a99
+";
+    assert_eq!(found, expected);
+    assert!(parse(&found).is_err());
+    let short = "free %a\nfree %b\n";
+    assert_eq!(page(&parse(short).unwrap_or_default(), 2), short);
 }

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from cloakwork import _core, files
 from cloakwork.errors import LoadError, ParamError
+from cloakwork.recognition import expecting
 
 VERSION = 1
 _MAGIC = b"CWFHE"
@@ -174,13 +175,18 @@ def _word_bytes(array: NDArray[Any]) -> int:
     return next(size for size in _WORDS if largest < 1 << (8 * size - 1))
 
 
+# The kinds of files whose errors are about keys and ciphertexts.
+KINDS = ("ciphertext", "ciphertexts", "public key", "evaluation keys", "secret key", "empty")
+
+
 def load(path: PathLike | BinaryIO) -> Contents:
     """Read and check a file, by its path or open in binary.
 
     Raises LoadError for an incomplete file, or one of another version.
     """
-    name, source, permissions = _read(path)
-    return replace(_checked(name, source), permissions=permissions)
+    with expecting("a file of keys or ciphertexts", path, *KINDS):
+        name, source, permissions = _read(path)
+        return replace(_checked(name, source), permissions=permissions)
 
 
 def _read(source: PathLike | BinaryIO) -> tuple[Path, Source, int | None]:

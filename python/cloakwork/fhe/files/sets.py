@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from cloakwork.errors import KeyMismatchError, ParamError
+from cloakwork.errors import KeyMismatchError, ParamError, UnknownNameError
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.files import storage
 from cloakwork.fhe.files.container import Contents, PathLike, save
 from cloakwork.fhe.streams import Stored
 from cloakwork.lazy import public
+from cloakwork.wording import listed
 
 if TYPE_CHECKING:
     from cloakwork.fhe.context import Context
@@ -57,7 +58,10 @@ class CiphertextSet(Stored, Mapping[str, Ciphertext]):
         self._held, self.context, self.key = held, first.context, first.key
 
     def __getitem__(self, name: str) -> Ciphertext:
-        return self._held[name]
+        found = self._held.get(name)
+        if found is None:
+            raise UnknownNameError("ciphertexts", f"no {name!r}", f"one of {listed(self._held)}")
+        return found
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._held)
@@ -81,14 +85,14 @@ class CiphertextSet(Stored, Mapping[str, Ciphertext]):
         save(path, KIND, fields, {name: data for name, (_, data) in stated.items()})
 
     def __repr__(self) -> str:
-        return f"CiphertextSet({', '.join(self)})"
+        return f"CiphertextSet({listed(self)})"
 
 
 def read(contents: Contents, context: Context) -> CiphertextSet:
     """The set in a file; LoadError where a ciphertext's description or residues are wrong."""
     described: dict[str, Any] = contents.field("ciphertexts", dict)
     if described.keys() != contents.tensors.keys():
-        raise contents.wrong("tensors", f"those of {', '.join(described)}", "others")
+        raise contents.wrong("tensors", f"those of {listed(described)}", "others")
     common = {name: contents.fields[name] for name in _COMMON if name in contents.fields}
     made = {}
     for name, own in described.items():

@@ -19,6 +19,7 @@ from cloakwork.fhe.rns.key_switching import SwitchingKey
 from cloakwork.fhe.streams import Stored
 from cloakwork.lazy import public
 from cloakwork.once import once
+from cloakwork.wording import listed
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
@@ -187,12 +188,12 @@ class EvaluationKeys(Stored):
 
     def _refuse_steps(self, steps: int, level: int) -> NoReturn:
         levels = self._levels
-        have = ", ".join(str(step) for step, own in levels.items() if own >= level) or "none"
+        have = listed(step for step, own in levels.items() if own >= level) or "none"
         lower = [f"{step}: level {own}" for step, own in levels.items() if own < level]
         at, more = "", f"add {steps} to context.keygen(rotations=[...])"
         if lower:
             at = f" at level {level}"
-            more = f"others are of lower levels ({', '.join(lower)}); {more}, or lower it first"
+            more = f"others are of lower levels ({listed(lower)}); {more}, or lower it first"
         raise MissingKeyError(
             f"rotation by {steps}{at}: no sum of the rotations that have keys ({have}) gives it; "
             f"{more}"

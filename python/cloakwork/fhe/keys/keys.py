@@ -6,7 +6,7 @@ copies, pickles or traces one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
 
@@ -110,8 +110,12 @@ class Keys:
         conjugation: bool = False,
         relinearization: bool = False,
         level: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
     ) -> EvaluationKeys:
         """Make more evaluation keys, as `keygen` does, and add them to `evaluation`.
+
+        progress   called before each key of a rotation with how many there are, and how many there
+                   will be; its exceptions end the work
 
         A key that exists for a lower level is replaced.  Existing ciphertexts keep their evaluation
         keys: `Ciphertext.using` replaces them.
@@ -122,7 +126,9 @@ class Keys:
         if conjugation:
             wanted[context.element(CONJUGATION)] = level
         galois, squared = dict(self.evaluation.galois), self.evaluation.relinearization
-        for element, own in wanted.items():
+        for done, (element, own) in enumerate(wanted.items()):
+            if progress is not None:
+                progress(done, len(wanted))
             if element not in galois or galois[element].level < own:
                 galois[element] = self._galois_key(element, own)
         if relinearization and (squared is None or squared.level < level):

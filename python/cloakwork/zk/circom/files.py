@@ -18,6 +18,7 @@ from cloakwork.fields.parameters import ORDERS
 from cloakwork.files import name_of
 from cloakwork.lazy import public
 from cloakwork.once import once
+from cloakwork.recognition import expecting
 from cloakwork.zk.circom.statements import VerifyingKey
 
 _Path = str | PathLike[str]
@@ -168,7 +169,8 @@ class ProvingKey:
 
 def read_r1cs(path: _Path) -> Circuit:
     """Read a circuit that circom compiled, or that `write_r1cs` wrote."""
-    found = _core.read_r1cs(name_of(path))
+    with expecting("a circuit, .r1cs", name_of(path), "r1cs"):
+        found = _core.read_r1cs(name_of(path))
     a, b, c = (Matrix(*parts) for parts in found["matrices"])
     return Circuit(
         found["curve"], found["wires"], found["outputs"], found["public_inputs"],
@@ -178,7 +180,8 @@ def read_r1cs(path: _Path) -> Circuit:
 
 def read_wtns(path: _Path) -> Witness:
     """Read a witness; every value is checked to be below the prime."""
-    return Witness(*_core.read_wtns(name_of(path)))
+    with expecting("a witness, .wtns", name_of(path), "wtns"):
+        return Witness(*_core.read_wtns(name_of(path)))
 
 
 _POINTS = (
@@ -195,7 +198,8 @@ def read_zkey(path: _Path, *, check: bool = True) -> ProvingKey:
 
     Raises LoadError for a damaged or tampered key.  PLONK and fflonk keys are refused.
     """
-    found = _core.read_zkey(name_of(path))
+    with expecting("a proving key, .zkey", name_of(path), "zkey"):
+        found = _core.read_zkey(name_of(path))
     left, right = (Matrix(*parts) for parts in found["matrices"])
     key = ProvingKey(
         found["curve"], found["wires"], found["public"], found["domain"],

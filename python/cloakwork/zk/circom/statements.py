@@ -15,6 +15,7 @@ from cloakwork import _core, files
 from cloakwork.errors import ParamError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
+from cloakwork.recognition import expecting
 
 # A file, what `json.load` makes of it, or the object itself.
 Source = str | PathLike[str] | dict[str, Any] | list[Any]
@@ -52,7 +53,8 @@ class VerifyingKey:
         """
         if isinstance(source, cls):
             return source
-        return cls(*_core.verifying_key_of(*_text(source, "verifying key")))
+        with expecting("a verifying key, vkey.json", source, "vkey"):
+            return cls(*_core.verifying_key_of(*_text(source, "verifying key")))
 
     @property
     def public(self) -> int:
@@ -91,7 +93,8 @@ class Proof:
         """Read snarkjs's JSON: a file of it, or what `json.load` gave; LoadError if it is wrong."""
         if isinstance(source, cls):
             return source
-        return cls(*_core.proof_of(*_text(source, "proof")))
+        with expecting("a proof, proof.json", source, "proof"):
+            return cls(*_core.proof_of(*_text(source, "proof")))
 
     @property
     def parts(self) -> tuple[str, bytes, bytes, bytes]:
@@ -135,7 +138,8 @@ class Public:
         if isinstance(source, tuple):
             source = list(source)
         text, name = _text(source, "public signals")
-        return cls.of_bytes(curve, _core.public_of(text, curve, name))
+        with expecting("public signals, public.json", source, "public"):
+            return cls.of_bytes(curve, _core.public_of(text, curve, name))
 
     @classmethod
     def of_bytes(cls, curve: str, data: bytes) -> Self:

@@ -55,6 +55,9 @@ class Prover:
         root = field(f"{key.curve}.fr").root_number(2 * key.domain)
         self._shift = scalars(key.curve, [root])[0]
 
+    def __repr__(self) -> str:
+        return f"Prover({self.key!r}{', frugal' if self.frugal else ''})"
+
     def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
         """The prover as a program of `words` and `blinding`, traced once.
 

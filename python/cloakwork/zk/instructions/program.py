@@ -14,6 +14,7 @@ from cloakwork.errors import LoadError, ParamError
 from cloakwork.lazy import public
 from cloakwork.programs.runnable import UserFunction
 from cloakwork.programs.transcript import read
+from cloakwork.wording import quoted
 from cloakwork.zk.instructions import constant_files
 from cloakwork.zk.instructions.running import Outcome, RunnableByName
 from cloakwork.zk.instructions.values import Input, as_tensor
@@ -166,7 +167,7 @@ class Program(RunnableByName):
         return printed
 
     def __repr__(self) -> str:
-        return f"Program(inputs={self.inputs}, steps={self._core.step_count()})"
+        return f"Program(inputs={quoted(self.inputs)}, steps={self._core.step_count()})"
 
 
 def _results(

@@ -25,6 +25,7 @@ from cloakwork.programs import notes, tracing
 from cloakwork.programs.inputs import InputType, type_text, types_of
 from cloakwork.programs.options import bytes_of
 from cloakwork.programs.program import Program
+from cloakwork.wording import quoted
 from cloakwork.zk.instructions.running import KEY_BYTES, RunnableByName, run_key
 from cloakwork.zk.instructions.values import Input, Type, as_tensor
 from cloakwork.zk.protocol import randomness
@@ -119,10 +120,11 @@ class Traced(RunnableByName):
         return self._tape.returned.around(list(outcome.outputs.values()))
 
     def __str__(self) -> str:
-        return self.text()
+        return self.page()
 
     def __repr__(self) -> str:
-        return f"Traced({self._name}, inputs={self.inputs}, steps={self._core.step_count()})"
+        shown = f"inputs={quoted(self.inputs)}, steps={self._core.step_count()}"
+        return f"Traced({self._name}, {shown})"
 
 
 @public("cloakwork.zk")
