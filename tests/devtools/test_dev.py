@@ -36,7 +36,7 @@ def test_help_names_every_command_from_any_folder(tmp_path: Path) -> None:
     answer = run_dev("--help", cwd=tmp_path)
     assert answer.returncode == 0
     assert re.findall(r"^  ([\w-]+)", answer.stdout, re.MULTILINE) == [
-        "demo", "test", "setup", "shell", "check", "fix", "gen", "lock", "bench", "fuzz",
+        "demo", "test", "setup", "shell", "check", "fix", "gen", "lock", "notices", "bench", "fuzz",
         "sanitize", "matrix", "cuda", "gpu-stage", "gpu-check", "sdist", "wheel", "release-check",
     ]  # fmt: skip
 
