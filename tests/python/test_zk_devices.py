@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from cloakwork import zk
-from cloakwork.errors import DeviceError, MemoryBudgetError, ParamError
+from cloakwork.errors import DeviceError, MemoryBudgetError, ParamError, ProgramError
 from cloakwork.zk import ProgramBuilder
+from python.test_zk_program import predicted
 
 DEVICES = ["sim:0", "gpu:0"]
 X = [3, 1, 4, 1, 5, 9, 2, 6]
@@ -79,6 +82,62 @@ def test_an_instruction_gives_the_same_in_a_device_s_memory(name: str, device: s
     expected = result(BODIES[name], "cpu")
     assert result(BODIES[name], device) == expected
     assert result(BODIES[name], "cpu", run_on="sim:0") == expected
+
+
+# A register that wraps around, a thread, a register that moves; no declarations of registers.
+DRAWS = """program version=1 curve=bn254
+input w type=bn254.fr<8> device=cpu
+stream s device=sim:3
+main {
+LoadInput src=w dst=w
+Allocate id=g device=DEVICE typ=bn254.fr<8>
+Transfer src_id=w dst_id=g src_device=cpu dst_device=DEVICE
+Rotation src=g dst=r shift=3
+Fork new_thread=t {
+Blind dst=r start=2 end=6
+Allocate id=h device=DEVICE typ=bn254.fr<4>
+FuncCall func=random arg_mut=[h]
+MoveRegister src=h dst=m
+Blind dst=m start=1 end=2
+}
+Join thread=t
+Allocate id=a device=cpu typ=bn254.fr<8>
+Transfer src_id=g dst_id=a src_device=DEVICE dst_device=cpu
+Deallocate id=g
+Allocate id=b device=cpu typ=bn254.fr<4>
+Transfer src_id=m dst_id=b src_device=DEVICE dst_device=cpu
+Deallocate id=m
+Allocate id=f device=sim:3 typ=bn254.fr<2>
+Blind dst=f start=0 end=2 stream=s
+Allocate id=c device=cpu typ=bn254.fr<2>
+Transfer src_id=f dst_id=c src_device=sim:3 dst_device=cpu stream=s
+Record event=e stream=s
+Wait event=e slave=cpu
+Deallocate id=f
+Return id=[a, b, c]
+}
+event e kind=gpu device=sim:3
+"""
+
+
+@pytest.mark.parametrize("device", ["cpu", *DEVICES, "sim:3"])
+def test_random_elements_are_drawn_on_devices_that_no_declaration_names(device: str) -> None:
+    program = zk.Program.parse(DRAWS.replace("DEVICE", device))
+    assert "registers" not in json.loads(program.to_json())
+    assert program.validate() == []
+    expected = predicted(program, {"w": X}, 7)
+    for threads in (1, 3):
+        outputs = program.run({"w": X}, seed=7, threads=threads).outputs
+        assert outputs.keys() == expected.keys()
+        for name, values in expected.items():
+            assert np.array_equal(outputs[name].tolist(), values), (name, threads)
+    unseeded = [program.run({"w": X}).outputs["b"].tolist() for _ in range(2)]
+    assert not set(unseeded[0]) & set(unseeded[1])
+
+
+def test_random_elements_are_not_drawn_on_a_disk() -> None:
+    with pytest.raises(ProgramError, match=r"V08 .* t/0: Blind: .*got disk:0; transfer the op"):
+        zk.Program.parse(DRAWS.replace("DEVICE", "disk")).validate()
 
 
 @pytest.mark.parametrize("device", [*DEVICES, "disk"])

@@ -1,6 +1,7 @@
 """Groth16 proofs and keys: equal to snarkjs's to the bit, and taken by snarkjs's verifier."""
 
 import dataclasses
+import json
 import shutil
 from pathlib import Path
 
@@ -64,6 +65,51 @@ def test_proofs_are_blinded_anew_and_hold(folder: str) -> None:
         assert zk.groth16.verify(base / "mixed.vkey.json", public, proof)
     assert found[0][0] != found[1][0]
     assert found[0][1] == found[1][1]
+
+
+@pytest.mark.parametrize("folder", CURVES)
+def test_private_inputs_without_a_wire_count_and_change_nothing(
+    folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of inputs that no constraint uses circom drops the wires; its header counts the inputs."""
+    base = VECTORS / folder
+    r1cs, witness = base / "dropped.r1cs", base / "dropped.wtns"
+    circuit = zk.read_r1cs(r1cs)
+    assert (circuit.wires, circuit.public, circuit.private_inputs) == (4, 2, 7)
+    proof, public = zk.groth16.prove(base / "dropped.zkey", witness, r1cs=r1cs)
+    assert public.signals == (42, 6)
+    assert zk.groth16.verify(base / "dropped.vkey.json", public, proof)
+    assert not zk.groth16.verify(base / "dropped.vkey.json", [43, 6], proof)
+    # The same through the commands, with a key of our own.
+    own, vkey, out = (str(tmp_path / name) for name in ("own.zkey", "vkey.json", "proof.json"))
+    signals = str(tmp_path / "public.json")
+    assert cli.main(["inspect", str(r1cs), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["private_inputs"] == 7
+    assert cli.main(["setup", str(r1cs), "-o", own, "--vkey", vkey]) == 0
+    line = ["prove", own, str(witness), "-o", out, "--public", signals, "--r1cs", str(r1cs)]
+    assert cli.main(line) == 0
+    assert cli.main(["verify", vkey, signals, out]) == 0
+    assert json.loads(Path(signals).read_text()) == ["42", "6"]
+    zk.write_r1cs(circuit, tmp_path / "again.r1cs")
+    assert repr(zk.read_r1cs(tmp_path / "again.r1cs")) == repr(circuit)
+
+
+@pytest.mark.parametrize("folder", CURVES)
+def test_a_prover_proves_as_snarkjs_does(folder: str) -> None:
+    base = VECTORS / folder
+    prover = Prover(key_of(folder))
+    circuit = zk.read_r1cs(base / "mixed.r1cs")
+    for number in (1, 2, 3):
+        witness = base / f"mixed{number}.wtns"
+        proof, public = prover.prove(witness, r1cs=circuit, blinding=(1, 2), threads=1)
+        assert proof.to_json() == (base / f"mixed{number}.forced12.json").read_text()
+        assert public.to_json() == (base / f"mixed{number}.public.json").read_text()
+        assert prover.prove(zk.read_wtns(witness))[0] != proof
+    wrong = changed(zk.read_wtns(base / "mixed1.wtns"), 9)
+    with pytest.raises(WitnessError, match="does not satisfy constraint"):
+        prover.prove(wrong, r1cs=circuit)
+    with pytest.raises(ParamError, match="blinding"):
+        prover.prove(base / "mixed1.wtns", blinding=(ORDERS[CURVES[folder]], 0))
 
 
 def test_blinding_is_drawn_over_the_whole_field(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,7 +19,7 @@ from cloakwork.errors import (
     ProgramError,
 )
 from python.heal_writer import small_transcript
-from python.zk_interpreter import Interpreter, drawn
+from python.zk_interpreter import FR, Interpreter, drawn
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "zk" / "windows.json"
 HAS_FIELDS = hasattr(cw.ops, "from_canonical") and hasattr(cw.ops, "uniform_field")
@@ -419,3 +419,94 @@ def test_tensors_wait_in_the_folder_that_is_named(
     line = ["run", str(path), "--input", f"x={tmp_path / 'x.npy'}", "--threads", "1"]
     assert cli.main([*line, "--memory-budget", str(half), "--spill-dir", str(missing)]) == 2
     assert "--spill-dir: got" in capsys.readouterr().err
+
+
+@with_fields
+@pytest.mark.parametrize(
+    ("ids", "outputs"),
+    [
+        (["a", "a"], ["a"]),
+        (["t", "t.1"], ["t.0", "t.1"]),
+        (["t.1", "t", "a"], ["t.1", "t.0", "a"]),
+        (["t", "t"], ["t.0", "t.1"]),
+    ],
+)
+def test_a_result_that_is_named_twice_is_one_result(ids: list[str], outputs: list[str]) -> None:
+    text = f"""program version=1 curve=bn254
+input x type=bn254.fr<4> device=cpu
+main {{
+LoadInput src=x dst=x
+Allocate id=a device=cpu typ=bn254.fr<4>
+FuncCall func=neg arg_mut=[a] arg=[x]
+AssembleTuple vars=[x, a] dst=t
+Return id=[{", ".join(ids)}]
+}}
+"""
+    program = zk.Program.parse(text)
+    x = [0, 1, 2, 3]
+    values = {"a": [-v % FR["bn254.fr"] for v in x], "t.0": x}
+    values["t.1"] = values["a"]
+    found = program.run({"x": x}).outputs
+    assert list(found) == outputs
+    assert {name: tensor.tolist() for name, tensor in found.items()} == {
+        name: values[name] for name in outputs
+    }
+
+
+COEFFICIENTS = {
+    "goldilocks.ext2": [[3, 2**64 - 2**32], [0, 7], [2**63, 1]],
+    "babybear.ext4": [[1, 2, 3, 4], [0, 0, 0, 2**31 - 2**27], [5, 0, 6, 0]],
+}
+
+
+@with_fields
+@pytest.mark.parametrize("field", COEFFICIENTS)
+def test_elements_of_extensions_are_lists_of_coefficients(field: str, tmp_path: Path) -> None:
+    rows = COEFFICIENTS[field]
+    text = f"""program version=1
+input x type={field}<3> device=cpu
+constant k type={field}<3> values={json.dumps(rows)}
+constant flat type={field}<3> values={json.dumps([number for row in rows for number in row])}
+main {{
+LoadInput src=x dst=x
+LoadConstant src=k dst=k
+LoadConstant src=flat dst=flat
+Return id=[x, k, flat]
+}}
+"""
+    program = zk.Program.parse(text)
+    elements = [tuple(row) for row in rows]
+    np.save(tmp_path / "x.npy", np.asarray(rows, dtype=np.uint64))
+    for given in (rows, elements, tmp_path / "x.npy"):
+        outputs = program.run({"x": given}).outputs
+        assert [tensor.tolist() for tensor in outputs.values()] == [elements] * 3
+    again = zk.Program.parse(program.to_json())
+    assert again.run({"x": rows})["k"].tolist() == elements
+    # One coefficient for each element stands for itself alone, as everywhere.
+    alone = program.run({"x": [row[0] for row in rows]})["x"].tolist()
+    assert alone == [(row[0], *[0] * (len(row) - 1)) for row in rows]
+    prime = FR[field.split(".", maxsplit=1)[0]]
+    too_large = [[prime, *row[1:]] for row in rows]
+    with pytest.raises(ParamError, match=r"input x\[0\]\[0\]: got an element that"):
+        program.run({"x": too_large})
+    for wrong in ([row[1:] for row in rows], rows[1:], [rows] * 3, [elements] * 3):
+        with pytest.raises(ParamError, match=r"input x: got shape .*, expected .* of shape \[3\]"):
+            program.run({"x": wrong})
+    for wrong in (rows[1:], [row[1:] for row in rows], [rows]):
+        changed = text.replace(f"values={json.dumps(rows)}", f"values={json.dumps(wrong)}")
+        with pytest.raises(ProgramError, match=r"constants.k.*or a list for each element"):
+            zk.Program.parse(changed).validate()
+
+
+@with_fields
+def test_points_are_lists_of_coordinates_in_constants() -> None:
+    g = zk.curve("bn254").g2_generator
+    ((x0, x1), (y0, y1)) = g.tolist()
+    forms = ([x0, x1, y0, y1], [[x0, x1, y0, y1]], [[[x0, x1], [y0, y1]]])
+    for values in forms:
+        entry = {"type": "bn254.g2<1>", "values": [*values]}
+        text = json.dumps({
+            "format": "program", "version": 1, "constants": {"g": entry},
+            "main": [{"op": "LoadConstant", "src": "g", "dst": "g"}, {"op": "Return", "id": "g"}],
+        })  # fmt: skip
+        assert zk.Program.parse(text).run()["g"].tolist() == [g.tolist()]

@@ -56,6 +56,56 @@ def test_proofs_of_snarkjs_hold_and_no_others(folder: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("folder", CURVES)
+@pytest.mark.parametrize("absent", [{"curve"}, {"curve", "protocol"}, {"protocol"}])
+def test_proofs_of_rapidsnark_have_the_curve_of_the_key(
+    folder: str, absent: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`Proof::toJson` of rapidsnark writes the points and the protocol, and no curve."""
+    key, signals, parts = loaded(folder, 1)
+    bare = {name: part for name, part in parts.items() if name not in absent}
+    assert zk.groth16.verify(key, signals, bare)
+    assert not zk.groth16.verify(key, signals, bare | {"pi_a": parts["pi_c"]})
+    assert zk.Proof.load(bare, key["curve"]) == zk.Proof.load(parts)
+    with pytest.raises(LoadError, match=r"expected a member (curve|protocol), got none"):
+        zk.Proof.load(bare)
+    path = tmp_path / "proof.json"
+    path.write_text(json.dumps(bare))
+    vkey, public, _ = map(str, files(folder, 1))
+    assert cli.main(["verify", vkey, public, str(path)]) == 0
+    assert capsys.readouterr().out == "OK\n"
+
+
+@pytest.mark.parametrize("folder", CURVES)
+def test_what_a_proof_names_is_not_the_key_s_to_tell(folder: str) -> None:
+    key, signals, parts = loaded(folder, 1)
+    (other,) = CURVES.keys() - {folder}
+    own = zk.Proof.load(loaded(other, 1)[2], folder)
+    assert own.curve == CURVES[other]
+    said = f"a key over {CURVES[folder]}, and a proof over {own.curve}"
+    with pytest.raises(ProofError, match=said):
+        zk.groth16.verify(key, signals, own)
+    for name, value, said in (
+        ("curve", "pallas", "curve: expected bn128 or bls12381, got"),
+        ("curve", None, "curve: expected bn128 or bls12381, got null"),
+        ("protocol", "plonk", "only Groth16 is verified here"),
+        ("protocol", None, "protocol: expected groth16, got null"),
+    ):
+        with pytest.raises(LoadError, match=said):
+            zk.groth16.verify(key, signals, parts | {name: value})
+    bare = {name: part for name, part in parts.items() if name != "curve"}
+    with pytest.raises(LoadError, match="rapidsnark's proofs do not name it: name the curve"):
+        zk.Proof.load(bare)
+    with pytest.raises(LoadError, match="expected an object, got a list of 3"):
+        zk.groth16.verify(key, signals, ["1", "2", "3"])
+    with pytest.raises(ParamError, match="curve: got secp, expected bn254 or bls12_381"):
+        zk.Proof.load(bare, "secp")
+    # Coordinates of the larger prime are no proof under a key of the smaller.
+    foreign = {name: part for name, part in loaded("bls12381", 1)[2].items() if name != "curve"}
+    with pytest.raises(LoadError, match="expected a decimal string below"):
+        zk.groth16.verify(*loaded("bn128", 1)[:2], foreign)
+
+
+@pytest.mark.parametrize("folder", CURVES)
 def test_a_negated_proof_is_the_same_proof(folder: str) -> None:
     """e(-A, -B) = e(A, B): Groth16 proofs are malleable, and a verifier says so truthfully."""
     key, signals, parts = loaded(folder, 1)

@@ -1,7 +1,8 @@
 """The memory of a process after a proof contains neither the witness nor the blinding.
 
 A child proves and waits; its parent reads the child's memory and searches for the numbers, both
-canonical and in Montgomery form (times 2^256), as kernels store them.
+canonical and in Montgomery form (times 2^256), as kernels store them.  The same holds for the
+random elements of a program and their key.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import pytest
 from cloakwork import _core, zk
 from cloakwork.fields.parameters import ORDERS
+from python.zk_interpreter import drawn
 
 CONSTRAINTS = 2**12 - 2
 CURVE = "bn254"
@@ -48,6 +50,21 @@ assert main(["prove", key, witness, "-o", out + "p", "--public", out + "s", "--n
 HOLD = """
 from cloakwork import zk
 held = zk.read_wtns(witness)
+"""
+DRAW = """
+from cloakwork import zk
+zk.Program.parse(text).run()
+"""
+DRAWN = """program version=1 curve=bn254
+main {
+Allocate id=x device=DEVICE typ=bn254.fr<64>
+Blind dst=x start=0 end=64
+FuncCall func=sub arg_mut=[x] arg=[x, x]
+Allocate id=y device=cpu typ=bn254.fr<64>
+Transfer src_id=x dst_id=y src_device=DEVICE dst_device=cpu
+Deallocate id=x
+Return id=y
+}
 """
 WAIT = """
 print("ready", flush=True)
@@ -100,10 +117,23 @@ def blinding() -> list[int]:
 
 
 def needles() -> dict[bytes, str]:
-    """Numbers in both forms, by description."""
+    """Numbers of a proof in both forms, by description."""
     values = wires()
     named = {f"wire {at}": values[at] for at in (50, 51, 1000, 2047, 3000, CONSTRAINTS)}
-    named |= dict(zip(("r", "s"), blinding(), strict=True))
+    return in_both_forms(named | dict(zip(("r", "s"), blinding(), strict=True)))
+
+
+def drawn_needles() -> dict[bytes, str]:
+    """The key of the child's random elements, and the elements in both forms."""
+    key = np.asarray(_core.random_words((4,), bytes(32))).tobytes()
+    elements = drawn(key, "main/1", 64, "bn254.fr")
+    # Only long ones, of which no other program of the child has a copy.
+    named = {f"element {at}": value for at, value in enumerate(elements) if value > 2**200}
+    assert len(named) > 60
+    return in_both_forms(named) | {key: "the key"}
+
+
+def in_both_forms(named: dict[str, int]) -> dict[bytes, str]:
     forms = {}
     for name, value in named.items():
         assert value > 2**200
@@ -124,9 +154,9 @@ def waiting(code: str, **names: object) -> Iterator[int]:
         child.kill()
 
 
-def found_in(process: int) -> set[str]:
-    """Which of the numbers are in the memory of a process."""
-    wanted = needles()
+def found_in(process: int, wanted: dict[bytes, str] | None = None) -> set[str]:
+    """Which of the numbers, by default those of a proof, are in the memory of a process."""
+    wanted = needles() if wanted is None else wanted
     pattern = re.compile(b"|".join(re.escape(needle[:8]) for needle in wanted))
     found = set()
     with Path(f"/proc/{process}/mem").open("rb", buffering=0) as memory:
@@ -223,3 +253,17 @@ def test_nothing_is_left_of_the_command(files: Path, tmp_path: Path) -> None:
     }  # fmt: skip
     with waiting(COMMAND, **names) as child:
         assert found_in(child) == set()
+
+
+@linux
+@pytest.mark.parametrize("device", ["cpu", "gpu:0", "sim:0"])
+def test_nothing_is_left_of_random_elements_and_their_key(device: str) -> None:
+    with waiting(DRAW, text=DRAWN.replace("DEVICE", device)) as child:
+        assert found_in(child, drawn_needles()) == set()
+
+
+@linux
+def test_without_wiping_a_program_leaves_its_key_or_random_elements() -> None:
+    code = "_core.wiped = lambda function: function()\n" + DRAW
+    with waiting(code, text=DRAWN.replace("DEVICE", "cpu")) as child:
+        assert found_in(child, drawn_needles())

@@ -184,8 +184,12 @@ class Interpreter:
         for name in names:
             self.outputs[name] = self.read(name).copy()
 
-    def do_funccall(self, one: dict[str, Any], _: str) -> None:
+    def do_funccall(self, one: dict[str, Any], label: str) -> None:
         outs = one["arg_mut"]
+        if one["func"] == "random":
+            size = self.registers[outs[0]][1].size
+            self.do_blind({"dst": outs[0], "start": 0, "end": size}, label)
+            return
         args = [self.read(name).copy() for name in one.get("arg", [])]
         attrs = one.get("attrs", {})
         getattr(self, f"call_{one['func']}")(outs, args, attrs)

@@ -50,6 +50,46 @@ fn what_snarkjs_wrote_reads_as_it_says() {
 }
 
 #[test]
+fn private_inputs_that_circom_drops_are_no_wires() {
+    for curve in Pairing::ALL {
+        let circuit = R1cs::open(vector(curve, "dropped.r1cs")).unwrap();
+        let counts = (circuit.wires, circuit.public(), circuit.private_inputs);
+        assert_eq!((counts, circuit.labels), ((4, 2, 7), 10));
+        assert_eq!(circuit.constraints(), 1);
+    }
+    // The prime: 4 + 32 bytes; then wires. Wires of outputs and public inputs are never dropped.
+    let at = section("dropped.r1cs", 1) + 36;
+    let error = patched("dropped.r1cs", at, &[2]);
+    let expected = format!(
+        "byte {at}: expected at least 3 wires: the constant, outputs and public inputs, got 2"
+    );
+    assert!(error.contains(&expected), "{error}");
+    let error = patched("dropped.r1cs", at, &[3]);
+    assert!(error.contains("(labels of wires)"), "{error}");
+}
+
+#[test]
+fn a_proof_without_a_curve_has_that_of_its_key() {
+    for curve in Pairing::ALL {
+        let text = fs::read_to_string(vector(curve, "mixed1.proof.json")).unwrap();
+        let whole = parse_proof(text.as_bytes(), None).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for absent in [&["curve"][..], &["protocol"], &["curve", "protocol"]] {
+            let mut value = value.clone();
+            let members = value.as_object_mut().unwrap();
+            absent.iter().for_each(|name| drop(members.remove(*name)));
+            let bare = value.to_string();
+            assert_eq!(parse_proof(bare.as_bytes(), Some(curve)).unwrap(), whole);
+            assert!(parse_proof(bare.as_bytes(), None).is_err());
+        }
+        // What it names counts: the verifier compares it with the key's.
+        for key in Pairing::ALL {
+            assert_eq!(parse_proof(text.as_bytes(), Some(key)).unwrap(), whole);
+        }
+    }
+}
+
+#[test]
 fn json_is_written_as_snarkjs_writes_it() {
     for curve in Pairing::ALL {
         let key = fs::read_to_string(vector(curve, "mixed.vkey.json")).unwrap();
@@ -62,7 +102,10 @@ fn json_is_written_as_snarkjs_writes_it() {
                 fs::read_to_string(vector(curve, &format!("mixed{number}.{kind}.json"))).unwrap()
             };
             let (proof, public) = (text("proof"), text("public"));
-            assert_eq!(proof_json(&parse_proof(proof.as_bytes()).unwrap()), proof);
+            assert_eq!(
+                proof_json(&parse_proof(proof.as_bytes(), None).unwrap()),
+                proof
+            );
             let signals = parse_public(public.as_bytes(), curve).unwrap();
             assert_eq!(public_json(curve, &signals), public);
         }
@@ -73,11 +116,11 @@ fn json_is_written_as_snarkjs_writes_it() {
 #[test]
 fn infinity_has_snarkjss_coordinates() {
     let text = fs::read_to_string(vector(Pairing::Bn254, "mixed1.proof.json")).unwrap();
-    let mut proof = parse_proof(text.as_bytes()).unwrap();
+    let mut proof = parse_proof(text.as_bytes(), None).unwrap();
     (proof.a, proof.b) = (vec![0; 64], vec![0; 128]);
     let written = proof_json(&proof);
     assert!(written.starts_with("{\n \"pi_a\": [\n  \"0\",\n  \"1\",\n  \"0\"\n ],"));
-    assert_eq!(parse_proof(written.as_bytes()).unwrap(), proof);
+    assert_eq!(parse_proof(written.as_bytes(), None).unwrap(), proof);
 }
 
 #[test]

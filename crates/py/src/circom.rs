@@ -250,10 +250,17 @@ pub fn verifying_key_of<'py>(
     key_tuple(py, &key)
 }
 
-/// A proof of snarkjs's JSON.
+/// A proof of snarkjs's JSON, or of rapidsnark's, which does not name the curve.
 #[pyfunction]
-pub fn proof_of<'py>(py: Python<'py>, text: &[u8], path: PathBuf) -> PyResult<Bound<'py, PyTuple>> {
-    let proof = parse_proof(text).map_err(|error| errors::load(error, &path))?;
+#[pyo3(signature = (text, path, curve=None))]
+pub fn proof_of<'py>(
+    py: Python<'py>,
+    text: &[u8],
+    path: PathBuf,
+    curve: Option<&str>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let key = curve.map(curve_of).transpose()?;
+    let proof = parse_proof(text, key).map_err(|error| errors::load(error, &path))?;
     let [a, b, c] = [&proof.a, &proof.b, &proof.c].map(|part| PyBytes::new(py, part));
     (proof.curve.name(), a, b, c).into_pyobject(py)
 }

@@ -130,8 +130,10 @@ fn check_json(bytes: &[u8]) -> Result<(), String> {
     if let Ok(key) = parse_verifying_key(bytes) {
         again(parse_verifying_key(verifying_key_json(&key).as_bytes()).ok() == Some(key))?;
     }
-    if let Ok(proof) = parse_proof(bytes) {
-        again(parse_proof(proof_json(&proof).as_bytes()).ok() == Some(proof))?;
+    for key in [None, Some(Pairing::Bn254), Some(Pairing::Bls12381)] {
+        if let Ok(proof) = parse_proof(bytes, key) {
+            again(parse_proof(proof_json(&proof).as_bytes(), None).ok() == Some(proof))?;
+        }
     }
     for curve in Pairing::ALL {
         if let Ok(public) = parse_public(bytes, curve) {

@@ -4,6 +4,7 @@ use super::delays::{Delays, asked};
 use crate::abi::FailedCheck;
 use crate::memory::Memory;
 use std::collections::HashMap;
+use std::hint::black_box;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 
 /// One command in so many is late.
 const LATE: u64 = 4;
+/// More than the stack frames of any kernel and its callers.
+const STACK_BYTES: usize = 256 << 10;
 /// The longest delay.
 const MOST_LATE_US: u64 = 200;
 
@@ -210,6 +213,12 @@ impl Kind {
     }
 }
 
+/// Overwrites what commands left on the stack of this thread.
+#[inline(never)]
+fn wipe_stack() {
+    black_box(&mut [0u8; STACK_BYTES]);
+}
+
 fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
     // A device whose delays cannot be read does not open.
     let delays = asked().ok().and_then(|asked| asked.delays);
@@ -234,6 +243,8 @@ fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
                 }
             }
             Message::Happens(event) => {
+                // Before the host goes on: keys and random elements may be among it.
+                wipe_stack();
                 lock(&shared.state).happened.insert(number, event);
                 shared.changed.notify_all();
             }
@@ -250,4 +261,5 @@ fn serve(shared: &Shared, number: u64, receiver: &Receiver<Message>) {
             }
         }
     }
+    wipe_stack();
 }

@@ -53,7 +53,7 @@ pub struct Groth16Proof {
 pub fn parse_verifying_key(text: &[u8]) -> Result<VerifyingKey, LoadError> {
     let value = parse("verifying key", text)?;
     let root = Node::root("verifying key", &value);
-    let curve = root.groth16()?;
+    let curve = root.groth16(None)?;
     let points = root.member("IC")?.items(1)?;
     let ic = points.iter().map(|point| point.g1(curve));
     let ic: Vec<u8> = ic.collect::<Result<Vec<_>, _>>()?.concat();
@@ -74,14 +74,15 @@ pub fn parse_verifying_key(text: &[u8]) -> Result<VerifyingKey, LoadError> {
     })
 }
 
-/// Reads a proof.
+/// Reads a proof. One under a `key` of a known curve needs no member `protocol` or `curve`, as
+/// rapidsnark writes no `curve`; those that it has are read, and may differ from the key's.
 ///
 /// # Errors
 /// As [`parse_verifying_key`].
-pub fn parse_proof(text: &[u8]) -> Result<Groth16Proof, LoadError> {
+pub fn parse_proof(text: &[u8], key: Option<Pairing>) -> Result<Groth16Proof, LoadError> {
     let value = parse("proof", text)?;
     let root = Node::root("proof", &value);
-    let curve = root.groth16()?;
+    let curve = root.groth16(key)?;
     Ok(Groth16Proof {
         curve,
         a: root.member("pi_a")?.g1(curve)?,
@@ -164,20 +165,35 @@ impl<'a> Node<'a> {
             .ok_or_else(|| self.error(&format!("a member {name}"), "none", ""))
     }
 
-    /// The curve, after the protocol.
-    fn groth16(&self) -> Result<Pairing, LoadError> {
-        let protocol = self.member("protocol")?;
-        match protocol.value.as_str() {
-            Some("groth16") => {}
-            Some("plonk" | "fflonk") => {
-                let hint = "only Groth16 is verified here; snarkjs verifies this";
-                return Err(protocol.error("groth16", &shown(protocol.value), hint));
+    /// The curve, after the protocol. What a proof does not name, its key has.
+    fn groth16(&self, key: Option<Pairing>) -> Result<Pairing, LoadError> {
+        let protocol = match (self.optional("protocol"), key) {
+            (None, Some(_)) => None,
+            _ => Some(self.member("protocol")?),
+        };
+        if let Some(protocol) = protocol {
+            match protocol.value.as_str() {
+                Some("groth16") => {}
+                Some("plonk" | "fflonk") => {
+                    let hint = "only Groth16 is verified here; snarkjs verifies this";
+                    return Err(protocol.error("groth16", &shown(protocol.value), hint));
+                }
+                _ => return Err(protocol.wrong("groth16")),
             }
-            _ => return Err(protocol.wrong("groth16")),
         }
-        let curve = self.member("curve")?;
-        let known = curve.value.as_str().and_then(Pairing::from_name);
-        known.ok_or_else(|| curve.wrong("bn128 or bls12381"))
+        let curve = self.optional("curve").map(|curve| curve.curve());
+        curve.transpose()?.or(key).ok_or_else(|| {
+            let hint = match self.file {
+                "proof" => "rapidsnark's proofs do not name it: name the curve of the key",
+                _ => "",
+            };
+            self.error("a member curve", "none", hint)
+        })
+    }
+
+    fn curve(&self) -> Result<Pairing, LoadError> {
+        let known = self.value.as_str().and_then(Pairing::from_name);
+        known.ok_or_else(|| self.wrong("bn128 or bls12381"))
     }
 
     fn items(&self, least: usize) -> Result<Vec<Self>, LoadError> {

@@ -19,8 +19,8 @@ pub(super) static KIND: Kind = Kind {
     ],
 };
 
-/// A circuit. Wire 0 is the constant 1, then come outputs, public inputs, private inputs, and what
-/// the circuit computes between.
+/// A circuit. Wire 0 is the constant 1, then come outputs, public inputs, the private inputs that
+/// some constraint uses, and what the circuit computes between.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct R1cs {
     /// The curve whose scalars the wires are.
@@ -31,7 +31,8 @@ pub struct R1cs {
     pub outputs: u32,
     /// Public inputs.
     pub public_inputs: u32,
-    /// Private inputs.
+    /// Private inputs of the source. circom counts those that no constraint uses, too, and drops
+    /// their wires: there may be more than wires.
     pub private_inputs: u32,
     /// Names that the circuit's source has for wires, those that were optimised away among them.
     pub labels: u64,
@@ -83,10 +84,10 @@ fn header(mut from: Section<'_>) -> Result<(R1cs, u32), LoadError> {
     let start = from.at;
     let [wires, outputs, public_inputs, private_inputs] =
         [from.u32()?, from.u32()?, from.u32()?, from.u32()?];
-    let named = 1 + u64::from(outputs) + u64::from(public_inputs) + u64::from(private_inputs);
-    if u64::from(wires) < named {
+    let kept = 1 + u64::from(outputs) + u64::from(public_inputs);
+    if u64::from(wires) < kept {
         from.at = start;
-        let expected = format!("at least {named} wires: the constant, outputs and inputs");
+        let expected = format!("at least {kept} wires: the constant, outputs and public inputs");
         return Err(from.wrong(&expected, &wires.to_string()));
     }
     let (labels, constraints) = (from.u64()?, from.u32()?);

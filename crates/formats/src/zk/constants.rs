@@ -169,15 +169,18 @@ fn check_sum(part: &Bytes, sum: Option<&str>) -> Result<(), Finding> {
     )
 }
 
-/// The bytes of inline integers.
+/// The bytes of inline integers: one after another, or in a list for each element.
 fn inline(dtype: DType, elements: u64, values: &[Value]) -> Result<Bytes, Finding> {
     let residues = dtype.residues();
     let expected = elements.saturating_mul(residues as u64);
+    let in_lists = values.iter().map(integers).collect::<Option<Vec<_>>>();
+    let in_lists = in_lists.filter(|lists| lists.iter().all(|list| list.len() == residues));
+    let values = in_lists.map_or_else(|| values.iter().collect(), |lists| lists.concat());
     if values.len() as u64 != expected {
         let each = match residues {
             1 => "",
-            _ if dtype.is_point() => " (coordinates of points in turn)",
-            _ => " (coefficients of elements in turn)",
+            _ if dtype.is_point() => " (coordinates of points in turn), or a list for each point",
+            _ => " (coefficients of elements in turn), or a list for each element",
         };
         let expected = format!("{expected} integers{each}");
         return Err(Finding::error("V18", expected, values.len().to_string()));
@@ -188,7 +191,7 @@ fn inline(dtype: DType, elements: u64, values: &[Value]) -> Result<Bytes, Findin
         dtype.canonical_words() * 8 / residues
     };
     let mut bytes = Vec::with_capacity(values.len() * width);
-    for (index, value) in values.iter().enumerate() {
+    for (index, value) in values.into_iter().enumerate() {
         let before = bytes.len();
         let written = element(dtype, width, value, &mut bytes);
         if written.is_none() || bytes.len() - before != width {
@@ -199,6 +202,15 @@ fn inline(dtype: DType, elements: u64, values: &[Value]) -> Result<Bytes, Findin
         }
     }
     Ok(bytes.into())
+}
+
+/// The integers of an element in a list, in which those of a coordinate may be in one, too.
+fn integers(element: &Value) -> Option<Vec<&Value>> {
+    let Value::List(items) = element else {
+        return None;
+    };
+    let of_item = |item| integers(item).unwrap_or_else(|| vec![item]);
+    Some(items.iter().flat_map(of_item).collect())
 }
 
 fn element(dtype: DType, width: usize, value: &Value, out: &mut Vec<u8>) -> Option<()> {

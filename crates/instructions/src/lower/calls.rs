@@ -249,7 +249,12 @@ impl Lowering<'_> {
         for register in ins {
             let fits = register.dims == out.dims || register.elements() == 1;
             if !fits {
-                let hint = "sizes are equal, or one operand is a scalar";
+                let hint = match (register.dims.as_slice(), out.dims.as_slice()) {
+                    (&[short], &[long]) if short < long => {
+                        "lengthen coefficients by a Transfer with pad: \"zero\""
+                    }
+                    _ => "sizes are equal, or one operand is a scalar",
+                };
                 return refuse("V07", &register.name, out.ty(), register.ty(), hint);
             }
         }

@@ -8,7 +8,7 @@ use cloakwork_formats::zk::{Operation, Placed, Type};
 use cloakwork_ir::{Arg, DType, HostSlot, Place, Shape, ShapeItem, Step, Threaded};
 use cloakwork_ops::named;
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The input that random elements are drawn under: 32 bytes.
 pub const KEY_INPUT: &str = "#key";
@@ -332,9 +332,14 @@ impl Lowering<'_> {
 
     /// Hands out the results, then gives back what owns them and nothing else frees.
     fn returned(&mut self, ids: &[String]) -> Result<(), Refusal> {
+        let mut returned = HashSet::new();
         for id in ids {
             let parts = self.lookup(id)?.parts;
             for part in parts.unwrap_or_else(|| vec![id.clone()]) {
+                // Results are told apart by name: a register that is named twice is one of them.
+                if !returned.insert(part.clone()) {
+                    continue;
+                }
                 let register = self.tensor(&part)?;
                 self.hand_out(&register, part);
             }
@@ -408,6 +413,7 @@ impl Lowering<'_> {
         (start, end): (u64, u64),
         domain: Option<&str>,
     ) -> Result<(), Refusal> {
+        self.registers.draw(&register.device);
         let (len, domain) = (end - start, domain.unwrap_or(&self.domain));
         let digest = Sha256::digest(domain.as_bytes());
         let mut word = [0; 8];
@@ -441,12 +447,12 @@ impl Lowering<'_> {
 
     /// The key of random elements, on each device that draws some.
     pub(super) fn keys(&mut self) {
-        for on in &self.shared.statics.drawn_on {
+        for on in self.registers.drawn_on() {
             let name = KEY_INPUT.to_owned();
             let shape = Shape::new(&[KEY_BYTES]).unwrap_or_default();
             let ty = cloakwork_ir::Type::new(DType::U8, shape);
-            let symbol = self.program.symbol(&key_name(on));
-            self.upload(HostSlot::Input { name, ty }, symbol, on);
+            let symbol = self.program.symbol(&key_name(&on));
+            self.upload(HostSlot::Input { name, ty }, symbol, &on);
         }
     }
 

@@ -24,7 +24,8 @@ use registers::{Known, Register};
 use statics::Statics;
 use std::collections::{HashMap, VecDeque};
 
-/// Runs over the program, at most: one more for each thread on whose registers another depends.
+/// Runs over the program, at most: one more for each thread on whose registers another depends,
+/// and one if it draws.
 const MAX_RUNS: usize = 16;
 
 /// Converts canonical words to a tensor in memory's form, or says why they are invalid.

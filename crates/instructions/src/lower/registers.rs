@@ -144,6 +144,8 @@ pub(super) struct Known {
     pub handed_out: Vec<String>,
     /// Registers that a finding is about already.
     pub unknown: BTreeSet<String>,
+    /// Devices on which random elements are drawn.
+    pub drawn_on: BTreeSet<String>,
 }
 
 /// What registers hold, while threads are gone through.
@@ -154,7 +156,7 @@ pub(super) struct Registers {
     pub now: Known,
     /// In this thread; none: what it holds is unknown.
     here: HashMap<String, Option<Register>>,
-    /// How many look-ups await another run.
+    /// How many look-ups and draws await another run.
     pub unresolved: u32,
     /// Whether no other run comes.
     pub last: bool,
@@ -195,6 +197,17 @@ impl Registers {
         owners.sort();
         owners.dedup();
         owners
+    }
+
+    /// Devices on which the run before drew, and which have the key.
+    pub fn drawn_on(&self) -> BTreeSet<String> {
+        self.known.drawn_on.clone()
+    }
+
+    /// Notes a draw on a device. A device without the key has it in another run.
+    pub fn draw(&mut self, device: &str) {
+        self.unresolved += u32::from(!self.known.drawn_on.contains(device));
+        self.now.drawn_on.insert(device.to_owned());
     }
 
     fn define(&mut self, register: Register) {

@@ -2,7 +2,7 @@
 
 use cloakwork_formats::zk::{Ast, Constant, Input, Instruction, Operation, Register, Table, Type};
 use cloakwork_ir::DType;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 /// Tables by name, and what instructions do wherever they stand.
 #[derive(Default)]
@@ -35,8 +35,6 @@ pub(super) struct Statics<'a> {
     tuples: bool,
     /// Whether a thread other than the main one stores.
     pub stores_elsewhere: bool,
-    /// Devices on which random elements are drawn.
-    pub drawn_on: BTreeSet<String>,
 }
 
 fn by_name<T>(table: &Table<T>) -> HashMap<&str, &T> {
@@ -125,18 +123,8 @@ impl<'a> Statics<'a> {
             Operation::Unreadable { mentions, .. } => {
                 self.stored.extend(mentions.iter().map(String::as_str));
             }
-            Operation::Blind { dst, .. } => self.draw(dst),
-            Operation::FuncCall { func, arg_mut, .. } if func == "random" => {
-                arg_mut.iter().for_each(|name| self.draw(name));
-            }
             _ => {}
         }
-    }
-
-    fn draw(&mut self, register: &str) {
-        let device = self.registers.get(register).map(|r| r.device.clone());
-        self.drawn_on
-            .insert(device.unwrap_or_else(|| "cpu".to_owned()));
     }
 
     /// Whether an entry of a table could not be read, which has been told.

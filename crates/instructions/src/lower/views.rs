@@ -86,7 +86,7 @@ impl Lowering<'_> {
             return Ok(());
         }
         if source.wraps() {
-            let hint = "copy it into a register of its own first";
+            let hint = "transfer the window into an allocated register, and slice that";
             let expected = "a step of 1 in a window that wraps around";
             return refuse("V10", &source.name, expected, "another slice", hint);
         }

@@ -195,3 +195,50 @@ fn tuples_have_parts_that_stand_for_registers() {
         ],
     );
 }
+
+#[test]
+fn devices_that_draw_get_the_key_with_and_without_declarations_of_registers() {
+    let program = |declared: &str| {
+        let text = format!(
+            "program version=1 curve=bn254\n{declared}main {{\n\
+             Allocate id=g device=sim:1 typ=bn254.fr<4>\nRotation src=g dst=r shift=1\n\
+             Blind dst=r start=0 end=4\nAllocate id=h device=sim:2 typ=bn254.fr<4>\n\
+             FuncCall func=random arg_mut=[h]\nAllocate id=c device=cpu typ=bn254.fr<4>\n\
+             Blind dst=c start=1 end=2\nDeallocate id=g\nDeallocate id=h\nReturn id=c\n}}"
+        );
+        let lowered = lowered(&parse(text.as_bytes()).unwrap().ast);
+        assert_eq!(lowered.findings, []);
+        text::print(&lowered.program)
+    };
+    let bare = program("");
+    let register = |name: &str, on: &str| format!("register {name} type=bn254.fr<4> device={on}\n");
+    let declared = [
+        register("g", "sim:1"),
+        register("r", "sim:1"),
+        register("h", "sim:2"),
+    ];
+    assert_eq!(program(&declared.concat()), bare);
+    let keys: Vec<&str> = bare
+        .lines()
+        .filter(|line| line.contains("input \"#key\""))
+        .collect();
+    assert_eq!(keys.len(), 3, "{bare}");
+    for (on, key) in ["cpu", "sim:1", "sim:2"].iter().zip(keys) {
+        assert!(key.contains(&format!("at \"{on}\"")), "{key}");
+    }
+}
+
+#[test]
+fn a_register_that_is_returned_twice_is_downloaded_once() {
+    let parsed = parse(
+        b"program version=1\ninput x type=goldilocks<8> device=cpu\nmain {\n\
+          LoadInput src=x dst=x\nAssembleTuple vars=[x, x] dst=t\nReturn id=[t, x, t.0, t, x]\n}",
+    );
+    let lowered = lowered(&parsed.unwrap().ast);
+    assert_eq!(lowered.findings, []);
+    let printed = text::print(&lowered.program);
+    for name in ["t.0", "t.1", "x"] {
+        let download = format!("-> output \"{name}\"");
+        assert_eq!(printed.matches(&download).count(), 1, "{printed}");
+    }
+}

@@ -178,6 +178,23 @@ fn views_out_of_bounds() {
 fn what_only_lowering_sees() {
     refused(&[
         (
+            "SetSliceMeta src=x dst=m offset=6 len=4\nSlice src=m dst=v start=0 end=4 step=2",
+            "V10 main/2: Slice: `m`: expected a step of 1 in a window that wraps around, got \
+             another slice; transfer the window into an allocated register, and slice that",
+        ),
+        (
+            "Allocate id=o device=cpu typ=bn254.fr<8>\nSlice src=x dst=v start=0 end=4\n\
+             FuncCall func=add arg_mut=[o] arg=[x, v]\nDeallocate id=o",
+            "V07 main/3: FuncCall add: `v`: expected bn254.fr[8], got bn254.fr[4]; lengthen \
+             coefficients by a Transfer with pad: \"zero\"",
+        ),
+        (
+            "Allocate id=o device=cpu typ=bn254.fr<4>\n\
+             FuncCall func=add arg_mut=[o] arg=[x, o]\nDeallocate id=o",
+            "V07 main/2: FuncCall add: `x`: expected bn254.fr[4], got bn254.fr[8]; sizes are \
+             equal, or one operand is a scalar",
+        ),
+        (
             "Blind dst=x start=5 end=9",
             "V11 main/1: Blind: `x`: expected 0 <= start",
         ),

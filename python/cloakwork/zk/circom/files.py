@@ -58,6 +58,7 @@ class Circuit:
     """An `.r1cs` file: constraints (A w) * (B w) = C w over the scalars of a curve.
 
     Wire 0 is the constant 1; then come outputs, public inputs, private inputs, and the rest.
+    Private inputs that no constraint uses have no wire, but count in `private_inputs`.
     """
 
     curve: str

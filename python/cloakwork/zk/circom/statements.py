@@ -89,12 +89,18 @@ class Proof:
     c: bytes
 
     @classmethod
-    def load(cls, source: Source | Self) -> Self:
-        """Read snarkjs's JSON: a file of it, or what `json.load` gave; LoadError if it is wrong."""
+    def load(cls, source: Source | Self, curve: str | None = None) -> Self:
+        """Read snarkjs's or rapidsnark's JSON: a file of it, or what `json.load` gave.
+
+        curve   that of the verifying key, for proofs that do not name theirs (rapidsnark's).  A
+                proof that names another one keeps it, and no key of `curve` verifies it
+
+        Raises LoadError for JSON that is wrong, or that names no curve where `curve` is not given.
+        """
         if isinstance(source, cls):
             return source
         with expecting("a proof, proof.json", source, "proof"):
-            return cls(*_core.proof_of(*_text(source, "proof")))
+            return cls(*_core.proof_of(*_text(source, "proof"), curve))
 
     @property
     def parts(self) -> tuple[str, bytes, bytes, bytes]:

@@ -42,7 +42,9 @@ _PIECES = 8
 
 @public("cloakwork.zk.groth16")
 class Prover:
-    """A proving key with data that depend on it alone; calling it computes a proof's points.
+    """A proving key with data that depend on it alone, and its program, for several proofs.
+
+    `prove` makes a proof; calling the prover computes the points of one, as steps of its program.
 
     frugal   slower in less memory: one polynomial at a time, MSMs in pieces
     """
@@ -57,6 +59,18 @@ class Prover:
 
     def __repr__(self) -> str:
         return f"Prover({self.key!r}{', frugal' if self.frugal else ''})"
+
+    def prove(
+        self,
+        witness: _Path | Witness,
+        *,
+        r1cs: _Path | Circuit | None = None,
+        blinding: tuple[int, int] | None = None,
+        check: bool = True,
+        **options: Unpack[RunOptions],
+    ) -> tuple[Proof, Public]:
+        """`zk.groth16.prove` under this key, whose check and program are of the first proof."""
+        return prove(self, witness, r1cs=r1cs, blinding=blinding, check=check, **options)
 
     def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
         """The prover as a program of `words` and `blinding`, traced once.

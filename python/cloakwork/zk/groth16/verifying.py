@@ -15,12 +15,13 @@ def verify(
 ) -> bool:
     """Whether a proof holds for public signals under a verifying key.
 
-    Each is a file of snarkjs's JSON, the result of `json.load`, or the object; public signals may
-    be integers.  Costs four pairings, a few milliseconds.
+    Each is a file of snarkjs's or rapidsnark's JSON, the result of `json.load`, or the object;
+    public signals may be integers.  A proof without a curve has that of the key.  Costs four
+    pairings, a few milliseconds.
 
     Raises LoadError for other JSON, and ProofError if the proof cannot be judged: a point outside
     its curve or group, or different curves or numbers of signals.
     """
     key = VerifyingKey.load(vkey)
     signals = Public.load(public, key.curve)
-    return _core.groth16_verify(key.parts, signals.data, Proof.load(proof).parts)
+    return _core.groth16_verify(key.parts, signals.data, Proof.load(proof, key.curve).parts)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cloakwork import _core
+from cloakwork import _core, ops
 from cloakwork.errors import DTypeError, OpError, ParamError
 from cloakwork.fields.elements import is_point, words_of
 from cloakwork.fields.parameters import CURVES, FIELDS
@@ -108,9 +108,9 @@ def words(dtype: str) -> int:
 def as_tensor(name: str, value: Input, dtype: str, shape: tuple[int, ...]) -> _core.Tensor:
     """The value given for an input, as a tensor.
 
-    Takes a tensor of the input's type; integers; u64 words `[.., words]` in canonical form; or the
-    path of an .npy file of either.  Raises ParamError that names the input, DTypeError for a wrong
-    dtype.
+    Takes a tensor of the input's type; integers, and coefficients in lists or tuples for elements
+    of an extension; u64 words `[.., words]` in canonical form; or the path of an .npy file of
+    either.  Raises ParamError that names the input, DTypeError for a wrong dtype.
     """
     if isinstance(value, PathLike) or (isinstance(value, str) and value.endswith(".npy")):
         value = np.asarray(load_npy(value))
@@ -120,6 +120,7 @@ def as_tensor(name: str, value: Input, dtype: str, shape: tuple[int, ...]) -> _c
         if isinstance(value, np.ndarray) and _is_words(value, dtype, shape):
             value = value.reshape(*shape, words(dtype))
         made = _converted(name, value, dtype, shape)
+        made = _in_lists(made, value, shape)
     if tuple(made.shape) != shape:
         raise ParamError(f"input {name}", f"shape {list(made.shape)}", _wanted(dtype, shape))
     return made
@@ -147,6 +148,22 @@ def _converted(name: str, value: Any, dtype: str, shape: tuple[int, ...]) -> _co
         allowed = f"integers that {dtype} holds exactly"
         raise ParamError(f"input {name}", "integers that do not survive", allowed)
     return made
+
+
+def _in_lists(made: _core.Tensor, value: Any, shape: tuple[int, ...]) -> _core.Tensor:
+    """The elements of an extension whose coefficients were given in lists, `[.., degree]`.
+
+    Each integer was read as an element of its own, which the input's shape rules out.
+    """
+    degree = FIELDS[made.dtype.name]["degree"] if made.dtype.name in FIELDS else 1
+    if degree == 1 or tuple(made.shape) != (*shape, degree) or isinstance(value, _core.Tensor):
+        return made
+    if np.asarray(value, dtype=object).shape != tuple(made.shape):
+        return made
+    canonical = np.asarray(ops.to_canonical(made))
+    if canonical[..., 1:].any():
+        return made
+    return ops.from_canonical(asarray(canonical[..., 0].copy()), made.dtype)
 
 
 def _dtype_of(value: Any) -> object:
