@@ -1,4 +1,5 @@
-// A device with copies, products and sums, and with one op that only it has: fused.toml.
+// A device with copies, products and sums, and with ops that only it has: fused.toml. With
+// -DWRONG_CUBE its cubes are squares.
 #include "cloakwork/simple_device.h"
 
 __extension__ typedef __int128 wide_word;
@@ -44,7 +45,11 @@ static void cube_i64(const cw_launch* launch, uint64_t begin, uint64_t end, void
   for (uint64_t unit = begin; unit < end; ++unit) {
     const int64_t a = ELEMENT(int64_t, 1), q = ELEMENT(int64_t, 2);
     const int64_t square = (int64_t)((wide_word)a * a % q);
+#ifdef WRONG_CUBE
+    ELEMENT(int64_t, 0) = square;
+#else
     ELEMENT(int64_t, 0) = (int64_t)((wide_word)square * a % q);
+#endif
   }
 }
 

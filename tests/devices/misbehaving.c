@@ -4,7 +4,8 @@
 //   -DNO_NAME  -DBAD_NAME  -DTAKEN_NAME  -DNULL_COUNT  -DNULL_KERNELS  -DNULL_FEATURES
 //   -DNULL_FUNCTIONS  -DNULL_FUNCTION
 //   -DNULL_ROWS  -DNULL_KERNEL  -DNULL_SYMBOL  -DNULL_RUN  -DBAD_DTYPE
-//   -DDUPLICATE_SYMBOL
+//   -DDUPLICATE_SYMBOL  -DUNKNOWN_KERNEL
+//   -DALLOCATES=at: `allocate` succeeds with this address
 //   -DFAILS=open ... -DFAILS=finish: that function returns 7, and `reason` gives the text
 //   -DCRASHES=launch: that function ends the process by SIGSEGV
 //   -DHANGS=finish: that function does not return
@@ -31,6 +32,8 @@ static const cw_kernel_row rows[] = {
     {"add", "add_one", 0, CW_I64, CW_I64, 0, 0, 0, 0, NULL, NULL, NULL, NULL},
 #elif defined(BAD_DTYPE)
     {"add", "add_one", 0, 999, CW_I64, 0, 0, 0, 0, add_one, NULL, NULL, NULL},
+#elif defined(UNKNOWN_KERNEL)
+    CW_SIMPLE_ROW("ad", add_one, CW_I64, CW_I64),
 #else
     CW_SIMPLE_ROW("add", add_one, CW_I64, CW_I64),
 #endif
@@ -125,6 +128,19 @@ CW_SIMPLE_LOCAL int32_t bad_finish(cw_queue* queue, uint64_t event) {
 }
 #endif
 
+#ifdef ALLOCATES
+CW_SIMPLE_LOCAL int32_t allocate_elsewhere(cw_device* device, uint64_t bytes, void** at) {
+  (void)device;
+  (void)bytes;
+  *at = (void*)ALLOCATES;
+  return 0;
+}
+CW_SIMPLE_LOCAL void release_nothing(cw_device* device, void* at) {
+  (void)device;
+  (void)at;
+}
+#endif
+
 #if !defined(NO_SYMBOL)
 CW_SIMPLE_EXPORT const cw_driver* cw_driver_table(void);
 #else
@@ -161,6 +177,9 @@ const cw_driver* cw_driver_table(void) {
   table.functions = NULL;
 #elif defined(NULL_FUNCTION)
   functions.finish = NULL;
+#elif defined(ALLOCATES)
+  functions.allocate = allocate_elsewhere;
+  functions.release = release_nothing;
 #elif defined(CHOSEN)
 #define PLACE(name) functions.name = OWN(name)
   PLACE(CHOSEN);

@@ -67,7 +67,7 @@ def built(source: Path, *flags: str, name: str = "mychip") -> Path:
     folder.mkdir()
     library = folder / f"lib{name}.so"
     text = source.read_text().replace('"mychip"', f'"{name}"').replace('"planted"', f'"{name}"')
-    text = text.replace('"misbehaving"', f'"{name}"')
+    text = text.replace('"misbehaving"', f'"{name}"').replace('"fused"', f'"{name}"')
     own = folder / source.name
     own.write_text(text.replace('"../../examples/', f'"{ROOT}/examples/'))
     options = [*_WARNINGS, "-O2", "-shared", "-fPIC", f"-I{include_dir()}", *flags]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 from cloakwork import _core
 from cloakwork.cli import main
-from cloakwork.device import Comparison, conform, diff
+from cloakwork.device import Comparison, Failure, conform, diff
 from cloakwork.errors import ParamError, SecretError
 
 X = np.arange(6, dtype=np.int64)
@@ -127,6 +128,17 @@ def test_a_difference_is_told_in_one_sentence(wrong: dict[str, Any]) -> None:
     wrong.update(failed="sim:0: cannot launch a kernel: on fire", index=None, kernels=[])
     text = str(diff(program(), {"x": X}, device="sim:0"))
     assert "(%c, on the host): the device fails: sim:0: cannot launch a kernel: on fire" in text
+    wrong.update(failed=None, different=0, total=0, wrong_runs=0)
+    text = str(diff(program(), {"x": X}, device="sim:0"))
+    assert "a result differed in one run, and in none that were to show it again" in text
+
+
+def test_a_report_in_which_random_programs_alone_are_wrong_says_so() -> None:
+    report = conform("sim:0", seed=1, ops=["modsum"], quick=True, seconds=0.1, speed=False)
+    failure = Failure.of({**WRONG, "against": "the host", "program": None})
+    wrong = replace(report, programs=3, program_failure=failure)
+    assert not wrong
+    assert str(wrong).endswith(" 3 random programs, of which the last is computed wrongly")
 
 
 def test_the_command_ends_with_1_and_writes_the_step(

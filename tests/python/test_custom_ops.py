@@ -4,12 +4,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import cloakwork as cw
 import numpy as np
 import pytest
 from cloakwork.cli import main
-from cloakwork.device import custom_ops, load_driver, load_ops
+from cloakwork.device import conform, custom_ops, load_driver, load_ops
 from cloakwork.errors import DeclarationError, FallbackError, OpError, PlanError
 from python.vendor import library
 
@@ -35,6 +36,8 @@ def test_an_op_is_a_function_that_computes_by_its_expansion_and_on_its_device_by
     np.testing.assert_array_equal(cw.ops.square_step(x, Q), _square_step(X, 1))
     np.testing.assert_array_equal(cw.ops.square_step(x, Q, step=7), _square_step(X, 7))
     assert "step" in (cw.ops.square_step.__doc__ or "")
+    for q in (97, 193, 97):
+        np.testing.assert_array_equal(cw.ops.cube(x % q, q), (X % q) ** 3 % q)
     program = cw.trace(lambda x: cw.ops.square_step(x, Q, 5), x)
     there = program.run(X, device="fused:0", fallback=False)
     assert there.report.coverage.runs["device"] == 1
@@ -83,6 +86,60 @@ def test_a_file_of_declarations_is_enough_to_run_elsewhere(tmp_path: Path) -> No
     assert unknown.returncode == 2
     assert "expected the name of an op, got `cube`; a vendor's op is known once" in unknown.stderr
     assert "CLOAKWORK_DRIVERS names its driver" in unknown.stderr
+
+
+def test_conform_holds_a_vendors_op_to_its_expansion() -> None:
+    ops = ["cube", "square_step"]
+    held: dict[str, Any] = {"seed": 1, "ops": ops, "quick": True, "seconds": 600, "speed": False}
+    right = conform(str(library()), **held)
+    assert right
+    assert {op.op: op.cases > 5 for op in right.ops} == dict.fromkeys(ops, True)
+    wrong = conform(str(library("-DWRONG_CUBE", name="wrong_cube")), **held)
+    assert wrong.op("square_step").passed
+    failure = wrong.op("cube").failure
+    assert failure is not None
+    assert failure.against == "the host"
+    assert "cube" in (failure.program or "")
+
+
+IN_PLACE = """
+[[op]]
+name = "product_and_sum"
+doc = "`out = (a * b % q + a) % q`, element by element."
+operands = [
+  { name = "a", dtypes = ["i64"] },
+  { name = "b", like = "a" },
+  { name = "q", like = "a", integer = true, contents = "modulus" },
+]
+result = { dtype = "a" }
+in_place = true
+expansion = '''
+%out = modmul %a, %b, %q, %out
+%out = modsum %out, %a, %q, %out
+'''
+"""
+
+
+@pytest.mark.parametrize("alias", ["new_reference %0", "reshape %0, [4]"])
+@pytest.mark.parametrize("device", ["cpu", "sim:0"])
+def test_an_expansion_that_reads_after_it_wrote_is_right_in_place(
+    tmp_path: Path, alias: str, device: str
+) -> None:
+    (tmp_path / "in_place.toml").write_text(IN_PLACE)
+    load_ops(tmp_path / "in_place.toml")
+    (tmp_path / "p.cw").write_text(
+        "generation later\n"
+        "%0 = host_to_device i64[4] {1, 2, 3, 40}\n%1 = host_to_device i64[4] {5, 6, 7, 8}\n"
+        f"%2 = {alias}\n%2 = product_and_sum %0, %1, 97, %2\n"
+        'device_to_host %2, none -> output "r"\n'
+    )
+    a, b = np.array([1, 2, 3, 40]), np.array([5, 6, 7, 8])
+    (result,) = cw.heal.load(tmp_path / "p.cw").run(device=device).outputs
+    expected = (a * b % 97 + a) % 97
+    np.testing.assert_array_equal(result, expected)
+    x = cw.asarray(a.copy())
+    cw.ops.product_and_sum(x, cw.asarray(b), 97, out=x)
+    np.testing.assert_array_equal(x, expected)
 
 
 def test_a_bad_declaration_names_its_line(tmp_path: Path) -> None:

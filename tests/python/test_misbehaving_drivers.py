@@ -35,6 +35,7 @@ WRONG_TABLES = {
     "NULL_SYMBOL": "kernel row 0 needs a kernel and a symbol",
     "DUPLICATE_SYMBOL": "expected a symbol of its own for each kernel row, got add_one twice",
     "BAD_DTYPE": "kernel row 0 .*dtype",
+    "UNKNOWN_KERNEL": "kernel 'ad': expected the name of a kernel, such as add, or of an op",
 }
 
 
@@ -90,6 +91,14 @@ FAILURES = {
 def test_the_error_of_each_function_is_told_with_its_text(function: str) -> None:
     library = builds.built(builds.MISBEHAVING, f"-DFAILS={function}", name=f"no_{function}")
     with pytest.raises(CloakworkError, match=f"no_{function}:0: {FAILURES[function]}"):
+        summed(str(library))
+
+
+@pytest.mark.parametrize("at", ["0", "72"])
+def test_an_allocation_at_no_such_address_is_refused(at: str) -> None:
+    library = builds.built(builds.MISBEHAVING, f"-DALLOCATES={at}", name=f"at_{at}")
+    text = rf"at_{at}:0: cannot allocate memory: `allocate` returned 0, success, .* multiple of 64"
+    with pytest.raises(CloakworkError, match=text):
         summed(str(library))
 
 

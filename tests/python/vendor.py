@@ -9,8 +9,8 @@ SOURCE = ROOT / "tests" / "devices" / "fused.c"
 
 
 @cache
-def library() -> Path:
+def library(*flags: str, name: str = "fused") -> Path:
     """The library, with the declarations of its ops beside it."""
-    file = built(SOURCE, name="fused")
+    file = built(SOURCE, *flags, name=name)
     file.with_suffix(".toml").write_bytes(SOURCE.with_suffix(".toml").read_bytes())
     return file

@@ -19,6 +19,7 @@ use crate::sizes::Sizes;
 use crate::source::Source;
 use crate::speed::{self, Speed};
 use cloakwork_ir::{DType, Device};
+use cloakwork_ops::custom::registered;
 use cloakwork_ops::{ALL, Body, OpDef, Reference as OpReference};
 use cloakwork_verify::{Verified, verify};
 use std::collections::{BTreeMap, BTreeSet};
@@ -127,9 +128,10 @@ pub struct Conformance {
     pub is_cut: bool,
 }
 
-/// The ops that can be held to a reference.
+/// The ops that can be held to a reference; a vendor's to its expansion.
 pub fn ops_held() -> impl Iterator<Item = &'static OpDef> {
-    ALL.iter().copied().filter(|def| match &def.body {
+    let all = ALL.iter().copied().chain(registered());
+    all.filter(|def| match &def.body {
         Body::Kernel(body) => !matches!(body.reference, OpReference::Callers),
         Body::Expand(_) => true,
         _ => false,
@@ -141,9 +143,14 @@ pub fn ops_held() -> impl Iterator<Item = &'static OpDef> {
 /// # Errors
 /// The device cannot be opened or planned for, or the caller stops.
 pub fn conform(trying: &mut Trying<'_>) -> Result<Conformance, Refused> {
-    let wanted = |def: &&OpDef| trying.ops.is_empty() || trying.ops.contains(def.name);
-    let ops: Vec<OpHeld> = ops_held().filter(wanted).map(OpHeld::new).collect();
     let rows = Rows::of(&trying.device);
+    // Of other vendors' ops the device would run expansions, whose ops are tried anyway.
+    let is_its_own = |def: &OpDef| def.custom().is_none() || rows.has(def.name);
+    let wanted = |def: &&OpDef| match trying.ops.is_empty() {
+        true => is_its_own(def),
+        false => trying.ops.contains(def.name),
+    };
+    let ops: Vec<OpHeld> = ops_held().filter(wanted).map(OpHeld::new).collect();
     let mut run = Run {
         dtypes: rows.dtypes(),
         rows,
@@ -330,7 +337,8 @@ impl Run<'_, '_> {
     /// Tries an op in the style of this round: twice where strides are odd, as there are many ways,
     /// and where it has a size also with just as many elements, as faults may depend on that.
     fn call(&mut self, def: &'static OpDef, is_slow: bool) -> Result<Vec<Held>, Refused> {
-        let number = ALL.iter().position(|own| own.name == def.name).unwrap_or(0) as u64;
+        let number = ALL.iter().position(|own| own.name == def.name);
+        let number = number.unwrap_or(ALL.len()) as u64;
         let dtypes = match self.round {
             0 => Vec::new(),
             _ => self.dtypes.clone(),
@@ -373,6 +381,9 @@ impl Run<'_, '_> {
             let Some(found) = verified(program).filter(|verified| calls(verified, def)) else {
                 continue;
             };
+            if !self.has_meaning(def, &found) {
+                continue;
+            }
             let plan = self.trying.device.plan(&found)?;
             if !kernels(&plan, &self.trying.device, |_| true).is_empty() {
                 made = Some(found);
@@ -388,6 +399,12 @@ impl Run<'_, '_> {
             held.failure = Some(self.smallest(failure)?);
         }
         Ok(held)
+    }
+
+    /// Whether the host runs a program that calls an op: the expansion of a vendor's op need not be
+    /// written for all shapes that its declaration takes.
+    pub(crate) fn has_meaning(&self, def: &OpDef, verified: &Arc<Verified>) -> bool {
+        def.custom().is_none() || self.trying.host.plan(verified).is_ok()
     }
 
     pub(crate) fn held(

@@ -30,6 +30,11 @@ impl Rows {
         rows.filter(move |row| row.runs_on(features))
     }
 
+    /// Whether there are some of a kernel's name.
+    pub fn has(&self, kernel: &str) -> bool {
+        self.all().any(|row| row.kernel == kernel)
+    }
+
     /// Those that plans choose for some types.
     pub fn chosen(&self) -> Vec<&'static KernelRow> {
         self.all().filter(|row| self.is_chosen(row)).collect()

@@ -135,6 +135,9 @@ impl Run<'_, '_> {
         let Some(verified) = verified(program) else {
             return Ok(BTreeSet::new());
         };
+        if !self.has_meaning(def, &verified) {
+            return Ok(BTreeSet::new());
+        }
         let steps = self.launching(row, &verified)?;
         let launched = calls.iter().filter(|(_, step)| steps.contains(step));
         let done: BTreeSet<u64> = launched.map(|(size, _)| *size).collect();

@@ -6,6 +6,8 @@ use cloakwork_kernels::{KernelRow, RawLaunch};
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Arc;
 
+/// The alignment of allocations that `device.h` asks for.
+const ALIGNMENT_BYTES: usize = 64;
 /// What comes of a device that is lost for this process.
 const LOST_HERE: &str = "it does nothing more for this process: start another one, with \
     `--isolate` (`isolate=True`) to have the kernel and the step named";
@@ -124,11 +126,25 @@ impl OpenDevice {
         // SAFETY: the device is open; the driver writes the address.
         let code = unsafe { (self.functions.allocate)(self.raw, bytes, &raw mut at) };
         self.checked(code, "allocate memory")?;
-        Ok(DeviceMemory {
+        let wrong = |at: *mut c_void| {
+            let reason = format!(
+                "`allocate` returned 0, success, for {bytes} bytes: expected a multiple of \
+                 {ALIGNMENT_BYTES} as their address, got {at:p}"
+            );
+            self.refused("allocate memory", &reason)
+        };
+        if bytes > 0 && at.is_null() {
+            return Err(wrong(at));
+        }
+        let memory = DeviceMemory {
             device: Arc::clone(self),
             at,
             bytes,
-        })
+        };
+        match at.addr().is_multiple_of(ALIGNMENT_BYTES) || bytes == 0 {
+            true => Ok(memory),
+            false => Err(wrong(at)),
+        }
     }
 
     /// A new queue.

@@ -17,9 +17,10 @@ fn main() {
         file: std::env::current_exe().unwrap().into(),
         arguments: Vec::new(),
     });
-    let tests: [fn(); 4] = [
+    let tests: [fn(); 5] = [
         transfers_larger_than_the_memory_for_them_and_many_small_ones_arrive,
         an_error_of_the_driver_comes_with_its_words_when_the_queue_is_finished,
+        devices_that_threads_open_at_the_same_time_are_served_apart,
         a_wait_that_is_interrupted_ends_the_process_and_the_next_device_gets_another,
         what_cannot_be_loaded_is_refused_in_words,
     ];
@@ -73,6 +74,33 @@ fn an_error_of_the_driver_comes_with_its_words_when_the_queue_is_finished() {
     queue.finish(before).unwrap();
     let error = queue.finish(after).unwrap_err().to_string();
     assert!(error.contains("are not memory of the device"), "{error}");
+}
+
+fn devices_that_threads_open_at_the_same_time_are_served_apart() {
+    let library = isolated();
+    let uses = |thread: u8| {
+        for round in 0..40u8 {
+            let device = library.open(0).unwrap();
+            let mut queue = device.queue().unwrap();
+            let memory = device.allocate(2).unwrap();
+            let (sent, mut back) = ([thread, round], [0u8; 2]);
+            // SAFETY: all have two bytes until the queue is done.
+            unsafe {
+                queue
+                    .upload(memory.address(), sent.as_ptr().cast(), 2)
+                    .unwrap();
+                queue
+                    .download(back.as_mut_ptr().cast(), memory.address(), 2)
+                    .unwrap();
+                let done = queue.record().unwrap();
+                queue.finish(done).unwrap();
+            }
+            assert_eq!(back, sent);
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..4).for_each(|thread| drop(scope.spawn(move || uses(thread))));
+    });
 }
 
 fn a_wait_that_is_interrupted_ends_the_process_and_the_next_device_gets_another() {

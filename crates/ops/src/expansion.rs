@@ -51,6 +51,31 @@ pub fn write_expansion(
     expansion.finish()
 }
 
+/// The same for a vendor's op of which `out` is an operand, too: its steps may read the operand
+/// after they wrote some of `out`, so that they write elsewhere, and a copy follows.
+///
+/// # Errors
+/// As [`write_expansion`].
+pub fn write_expansion_apart(
+    (def, args): (&'static OpDef, &[Arg]),
+    bound: &Args,
+    result: Symbol,
+    builder: &mut Builder,
+) -> Result<(), OpError> {
+    let out = def.out().and_then(|out| Some((out, def.params.get(out)?)));
+    let Some((place, param)) = out else {
+        return write_expansion((def, args), bound, result, builder);
+    };
+    let written = bound.tensor(param.name)?;
+    let apart = builder.empty(written.dtype, written.shape());
+    let mut own = args.to_vec();
+    let out = std::mem::replace(&mut own[place], Arg::Device(apart, None));
+    write_expansion((def, &own), bound, apart, builder)?;
+    builder.call_into("copy", [Arg::Device(apart, None), out], result);
+    builder.free(apart);
+    Ok(())
+}
+
 fn not_a_call() -> OpError {
     let expected = "calls with results, and free";
     OpError::new(Code::ArgumentType, "expansion", expected, "another step")

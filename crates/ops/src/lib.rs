@@ -57,7 +57,7 @@ pub use creation::call_function::FUNCTION;
 pub use cut::{Cut, CutsFn};
 pub use elementwise::Elementwise;
 pub use error::{Code, OpError};
-pub use expansion::{Expansion, Named, Part, write_expansion};
+pub use expansion::{Expansion, Named, Part, write_expansion, write_expansion_apart};
 pub use field::elements;
 pub use hash::transcript::head_words as transcript_head;
 pub use joined::Joined;

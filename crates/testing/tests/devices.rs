@@ -4,7 +4,7 @@
 use cloakwork_devices::{Capabilities, Costs, Drivers};
 use cloakwork_ir::{Device, text};
 use cloakwork_kernels::best_isa;
-use cloakwork_plan::{Options, Plan, PlanError, Task, Way, Why, Work, plan};
+use cloakwork_plan::{Arena, Home, Options, Plan, PlanError, Task, Way, Why, Work, plan};
 use cloakwork_run::inspect::inspect;
 use cloakwork_run::{Executor, RunError, RunOptions, bisect};
 use cloakwork_testing::{Inputs, Source, inputs, programs_without_devices};
@@ -126,6 +126,71 @@ fn a_device_holds_no_more_than_its_budget() {
         Err(PlanError::DeviceBudget { device, .. }) => assert_eq!(device, Device::Sim(0)),
         other => panic!("{:?}", other.map(|plan| plan.memory)),
     }
+}
+
+const WORDS: usize = 1 << 14;
+
+/// Sums of vectors that are uploaded, each before its use or all at first, and freed.
+fn weights(count: usize, is_first: bool) -> String {
+    let upload = |i: usize| {
+        let words = vec![i.to_string(); WORDS].join(", ");
+        format!("%w{i} = host_to_device i64[{WORDS}] {{{words}}}\n")
+    };
+    let uses = |i: usize| {
+        let sum = format!("%s = _modsum_ttc %s, %w{i}, 1000003, %s\nfree %w{i}\n");
+        if is_first { sum } else { upload(i) + &sum }
+    };
+    let first: String = (0..count).filter(|_| is_first).map(upload).collect();
+    let all: String = (0..count).map(uses).collect();
+    format!(
+        "generation later\n{first}%a = host_to_device input \"a\" i64[{WORDS}]\n\
+         %s = empty [{WORDS}], i64\n%s = _modsum_ttc %a, %a, 1000003, %s\n{all}\
+         device_to_host %s, none -> output \"s\"\n"
+    )
+}
+
+/// Bytes that a plan needs of `sim`.
+fn on_sim(plan: &Plan) -> u64 {
+    let arenas = plan.arenas.iter();
+    let own = arenas.filter(|arena| arena.home == Home::Device(Device::Sim(0)));
+    own.map(Arena::device_bytes).sum()
+}
+
+#[test]
+fn constants_that_a_program_uploads_while_it_computes_and_frees_take_no_more_where_they_are_more() {
+    let bytes = 8 * WORDS as u64;
+    for count in [3, 6, 12] {
+        let verified = verified(&weights(count, false));
+        let plan = planned(&verified, Device::Sim(0));
+        // The sum, and two vectors: one arrives while the other is read.
+        assert!(on_sim(&plan) <= 4 * bytes, "{count}: {plan}");
+        let given = inputs(verified.program(), |i| i as i64);
+        let sums: i64 = (0..count as i64).sum();
+        let expected = (0..WORDS as i64).map(|i| (2 * i + sums) % 1_000_003);
+        let mut executor = Executor::new(plan).unwrap();
+        for _ in 0..2 {
+            let results = run(&mut executor, &given, false);
+            assert_eq!(results, Ok(vec![expected.clone().collect()]));
+        }
+    }
+}
+
+#[test]
+fn constants_that_a_device_cannot_hold_all_are_uploaded_again_in_each_run() {
+    let bytes = 8 * WORDS as u64;
+    let verified = verified(&weights(8, true));
+    assert!(on_sim(&planned(&verified, Device::Sim(0))) > 8 * bytes);
+    let options = Options {
+        device: Device::Sim(0),
+        device_budgets: vec![(Device::Sim(0), 5 * bytes)],
+        ..Options::new(best_isa(), 2)
+    };
+    let plan = Arc::new(plan(Arc::clone(&verified), &options).unwrap());
+    assert!(on_sim(&plan) <= 5 * bytes, "{plan}");
+    let given = inputs(verified.program(), |i| i as i64);
+    let expected: Vec<i64> = (0..WORDS as i64).map(|i| 2 * i + 28).collect();
+    let results = run(&mut Executor::new(plan).unwrap(), &given, false);
+    assert_eq!(results, Ok(vec![expected]));
 }
 
 const FAILS: &str = r#"

@@ -109,6 +109,38 @@ fn an_op_whose_kernel_a_device_lacks_is_expanded_there_and_nothing_else_is_moved
     assert_eq!(run(&plan, &given), expected(&verified, &given));
 }
 
+/// Calls whose result is an operand under another name, and what they give.
+const ALIASED: [(&str, &str, [i64; 4]); 6] = [
+    ("new_reference %a", "copy %a, %b", [5, 2, 3, 40]),
+    ("reshape %a, [4]", "copy %a, %b", [5, 2, 3, 40]),
+    ("reshape %a, [1, 4]", "copy %a, %b", [5, 2, 3, 40]),
+    ("new_reference %a", "modneg %a, 97, %b", [92, 95, 94, 57]),
+    ("reshape %a, [1, 4]", "modneg %a, %a, %b", [0, 0, 0, 0]),
+    (
+        "reshape %a, [1, 4]",
+        "modmuladd %a, %a, %b, 97, %b",
+        [30, 6, 12, 88],
+    ),
+];
+
+#[test]
+fn a_result_that_is_an_operand_under_another_name_is_expanded_as_one_under_its_own() {
+    let lacks = ["copy", "modneg", "modmuladd"];
+    for (alias, call, expected) in ALIASED {
+        let source = format!(
+            "generation later\n%a = host_to_device i64[4] {{5, 2, 3, 40}}\n%b = {alias}\n\
+             %b = {call}\ndevice_to_host %b, none -> output \"r\"\n"
+        );
+        let verified = verified(&source);
+        let options = Options {
+            fallback: false,
+            ..lacking(Costs::NONE, &lacks)
+        };
+        let results = run(&planned(&verified, &options), &Inputs::new());
+        assert_eq!(results, Ok(vec![expected.to_vec()]), "{source}");
+    }
+}
+
 #[test]
 fn an_expansion_whose_parts_a_device_lacks_too_runs_on_the_host_as_one_kernel() {
     let verified = verified(&SUM.replace("_modneg_ttc", "_modneg_tc"));

@@ -2,8 +2,8 @@
 //! is a program like any other, and passes the same verifier.
 
 use crate::{Action, Call, Mistake, Verified, verify_rewritten};
-use cloakwork_ir::{Arg, Builder, Op, Program, Step, Symbol};
-use cloakwork_ops::{find_form, write_expansion};
+use cloakwork_ir::{Arg, Builder, Op, Overlap, Program, Step, Symbol};
+use cloakwork_ops::{find_form, write_expansion, write_expansion_apart};
 use std::sync::Arc;
 
 /// Which calls to expand, by a program, a step of it, and the action of the step.
@@ -111,16 +111,51 @@ pub fn expand_once(from: &Verified, choose: Choose<'_>) -> Result<(Verified, Vec
 
 fn expand_step(from: &Verified, op: &Op, call: &Call, builder: &mut Builder) -> Result<(), String> {
     let program = from.program();
-    let args = by_parameter(program, op, call)?;
+    let mut args = by_parameter(program, op, call)?;
     let result = match program.out(op) {
         Some(Arg::Device(name, _)) => *name,
         _ => Symbol(builder.program.fresh_symbol().0),
     };
+    let is_in_place = name_alike(from, call, &mut args);
+    let write = match is_in_place && call.def.custom().is_some() {
+        true => write_expansion_apart,
+        false => write_expansion,
+    };
     let view_of = |value| from.view(value);
-    from.with_args(call, view_of, |bound| {
-        write_expansion((call.def, &args), bound, result, builder)
-    })
-    .map_err(|error| error.to_string())
+    let written = from.with_args(call, view_of, |bound| {
+        write((call.def, &args), bound, result, builder)
+    });
+    written.map_err(|error| error.to_string())
+}
+
+/// Operands that are `out` under another name get the name of `out`: a rule on aliasing is about
+/// elements, but expansions see names. Returns whether there are operands that are `out`.
+fn name_alike(from: &Verified, call: &Call, args: &mut [Arg]) -> bool {
+    let place = call.def.out();
+    let Some((place, out)) = place.and_then(|i| Some((i, from.value(call.value(i)?)?))) else {
+        return false;
+    };
+    // The rank of moduli counts, that of what is broadcast to `out` does not.
+    let is_checked = |param: usize| {
+        let mut checks = call.def.body.checks().iter();
+        checks.any(|check| call.def.param(check.operand()) == Some(param))
+    };
+    let Some(own) = args.get(place).cloned() else {
+        return false;
+    };
+    let mut found = false;
+    for (param, _, value) in call.reads() {
+        let same = from.value(value).filter(|read| {
+            read.storage == out.storage && read.view.overlap(&out.view) == Overlap::Same
+        });
+        let Some(read) = same else { continue };
+        found = true;
+        let is_alike = read.view == out.view || !is_checked(param);
+        if let Some(arg) = args.get_mut(param).filter(|_| is_alike) {
+            arg.clone_from(&own);
+        }
+    }
+    found
 }
 
 /// The arguments of a step in the order of its op's parameters.

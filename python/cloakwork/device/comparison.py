@@ -81,6 +81,8 @@ class Difference:
     def _what(self) -> str:
         if self.failed is not None:
             return f"the device fails: {self.failed}"
+        if not self.total:
+            return "a result differed in one run, and in none that were to show it again"
         values = "" if self.got is None else f": expected {self.expected}, got {self.got}"
         first = list(self.index or ())
         text = f"{self.different} of {self.total} elements differ, first at {first}{values}"

@@ -166,6 +166,8 @@ class Report:
         cases = sum(op.cases for op in self.ops)
         text = f"{self.device}, seed {self.seed}: {len(self.ops) - wrong} of {len(self.ops)} ops"
         text = f"{text} pass in {cases} calls, {self.programs} random programs"
+        if self.program_failure is not None:
+            text = f"{text}, of which the last is computed wrongly"
         return f"{text}; {len(self.untried)} not tried" if self.untried else text
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import signal
 import subprocess
@@ -79,7 +80,23 @@ def load_driver(
     name = _core.load_isolated(path, timeout, _program()) if isolate else _core.load_driver(path)
     if not (isolate and is_gpu(path)):
         custom.load_ops_of(path, _own_ops(path, timeout) if isolate else _core.driver_ops(path))
-    return next(driver for driver in _loaded() if driver.name == name)
+    driver = next(driver for driver in _loaded() if driver.name == name)
+    _check_kernels(path, driver)
+    return driver
+
+
+def _check_kernels(path: str, driver: Driver) -> None:
+    """Refuse rows that no op ever launches: their names are mistakes."""
+    known = {facts[0] for facts in _core.kernel_types()} | {op.name for op in custom.custom_ops()}
+    for kernel in driver.kernels:
+        if kernel not in known:
+            near = difflib.get_close_matches(kernel, sorted(known), n=1)
+            hint = f", such as {near[0]}" if near else ""
+            reason = (
+                f"a row is for the kernel {kernel!r}: expected the name of a kernel{hint}, or of "
+                f"an op that it declares itself or in {Path(path).with_suffix('.toml').name}"
+            )
+            raise DriverError(path, reason)
 
 
 def checked_timeout(seconds: float) -> float:

@@ -148,15 +148,8 @@ impl Device {
         let board = Arc::new(board);
         server.process.add_board(&board);
         let limit = (library.limit(), &library.symbols[..]);
-        for (is_socket, beside) in [(1, other.as_fd()), (0, fd.as_fd())] {
-            let place = (Place::of(Call::Connect), Some(beside));
-            let write = |writer: &mut Writer| {
-                writer.u32(is_socket);
-            };
-            server
-                .ask_with(place, limit, &write, &mut |_| Ok(()))
-                .map_err(failed)?;
-        }
+        let connected = server.connect(other.as_fd(), fd.as_fd(), limit);
+        connected.map_err(failed)?;
         let device = Self {
             library,
             server,

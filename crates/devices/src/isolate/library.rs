@@ -10,7 +10,7 @@ use crate::abi::{Capabilities, Costs};
 use cloakwork_process::Mutex as ShortMutex;
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -315,31 +315,64 @@ impl Server {
 
     /// Asks a question, with a descriptor beside it. The answer is an error's words, or what is
     /// read.
-    pub fn ask_with<T>(
+    fn ask_with<T>(
         &self,
-        (place, beside): (Place, Option<std::os::fd::BorrowedFd<'_>>),
-        (limit, symbols): (Option<Duration>, &[String]),
+        (place, beside): (Place, Option<BorrowedFd<'_>>),
+        limit: (Option<Duration>, &[String]),
         write: &dyn Fn(&mut Writer),
         read: &mut dyn FnMut(&mut Reader) -> Result<T, Damaged>,
     ) -> Result<T, String> {
-        let control = &mut *lock(&self.control);
-        let mut watch = Watch::new(&self.process, &control.board, limit, symbols);
-        write(control.writer.begin(place.call as u32).u32(place.row));
-        let message = control.writer.end().ok_or("a message is too long")?;
-        let asked = control
-            .channel
-            .send(message, beside, &mut || watch.goes_on());
+        let mut control = lock(&self.control);
+        control.ask(&self.process, (place, beside), limit, (write, read))
+    }
+
+    /// Gives the process the socket of a new device, and then its board. No other device's comes
+    /// between: the process takes a board to be that of the socket before it.
+    pub fn connect(
+        &self,
+        socket: BorrowedFd<'_>,
+        board: BorrowedFd<'_>,
+        limit: (Option<Duration>, &[String]),
+    ) -> Result<(), String> {
+        let mut control = lock(&self.control);
+        for (is_socket, beside) in [(1, socket), (0, board)] {
+            let place = (Place::of(Call::Connect), Some(beside));
+            let write = |writer: &mut Writer| {
+                writer.u32(is_socket);
+            };
+            control.ask(&self.process, place, limit, (&write, &mut |_| Ok(())))?;
+        }
+        Ok(())
+    }
+}
+
+/// How a question is written, and its answer read.
+type Spoken<'a, T> = (
+    &'a dyn Fn(&mut Writer),
+    &'a mut dyn FnMut(&mut Reader) -> Result<T, Damaged>,
+);
+
+impl Control {
+    fn ask<T>(
+        &mut self,
+        process: &Process,
+        (place, beside): (Place, Option<BorrowedFd<'_>>),
+        (limit, symbols): (Option<Duration>, &[String]),
+        (write, read): Spoken<'_, T>,
+    ) -> Result<T, String> {
+        let mut watch = Watch::new(process, &self.board, limit, symbols);
+        write(self.writer.begin(place.call as u32).u32(place.row));
+        let message = self.writer.end().ok_or("a message is too long")?;
+        let asked = self.channel.send(message, beside, &mut || watch.goes_on());
         let answered = asked.and_then(|()| {
-            let answer = control.channel.receive(&mut || watch.goes_on())?;
+            let answer = self.channel.receive(&mut || watch.goes_on())?;
             let mut reader = Reader::new(answer);
             Ok(match reader.i32()? {
                 0 => Ok(read(&mut reader)?),
                 _ => Err(reader.text()?),
             })
         });
-        answered.unwrap_or_else(|broken| {
-            Err(lost(&broken, &self.process, &control.board, symbols).words)
-        })
+        answered.unwrap_or_else(|broken| Err(lost(&broken, process, &self.board, symbols).words))
     }
 }
 

@@ -13,9 +13,11 @@ mod reached;
 mod results;
 mod shared;
 mod staging;
+mod streamed;
 
 use self::copied::Copies;
 use self::reached::Reached;
+use self::streamed::{Streamed, freed, large};
 use crate::arena;
 use crate::fuse::{Candidate, fuse};
 use crate::graph::{Graph, Reach, loosened, rest_away};
@@ -24,7 +26,7 @@ use crate::placement::{Placement, Suited, divided};
 use crate::plan::{Address, Arena, FunctionCall, Home, Options, Plan};
 use crate::spill::fit;
 use crate::{Memory, PlanError, queues, segments, unseen};
-use cloakwork_devices::Driver;
+use cloakwork_devices::{Capabilities, Driver};
 use cloakwork_ir::{DType, Device, HostId, HostSlot};
 use cloakwork_passes::{Extent, optimize};
 use cloakwork_verify::{Action, StorageId, Verified};
@@ -44,10 +46,12 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
         true => verified.cleaned(|| cleaned(&verified))?,
         false => None,
     };
+    // Passes and expansions leave host tensors as they are, but drop frees.
+    let freed = &freed(&verified);
     let Some(lowered) = cleaned else {
-        return plan_as_it_is(&verified.lowered()?, options);
+        return plan_as_it_is(&verified.lowered()?, options, freed);
     };
-    let found = plan_as_it_is(&lowered, options);
+    let found = plan_as_it_is(&lowered, options, freed);
     let given = Arc::clone(&verified);
     let found = found.map(|plan| Plan {
         given: Some(given),
@@ -59,7 +63,7 @@ pub fn plan(verified: Arc<Verified>, options: &Options) -> Result<Plan, PlanErro
     }
     // A constant that is computed once may live longer. If the program fits the budget only without
     // passes, that plan is used.
-    let plain = plan_as_it_is(&verified.lowered()?, options);
+    let plain = plan_as_it_is(&verified.lowered()?, options, freed);
     match (&found, &plain) {
         (_, Err(_)) => found,
         (Ok(cleaned), Ok(plain)) if cleaned.memory.disk_bytes <= plain.memory.disk_bytes => found,
@@ -89,10 +93,15 @@ fn without_mistakes(verified: &Arc<Verified>) -> Option<Arc<Verified>> {
     made.ok().flatten()
 }
 
-/// Plans a program as it is; without fusions if these need more memory than the budget.
-fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, PlanError> {
+/// Plans a program as it is; with constants that are uploaded again in each run, and then without
+/// fusions, if it would need more memory than the budget.
+fn plan_as_it_is(
+    lowered: &Arc<Verified>,
+    options: &Options,
+    freed: &Streamed,
+) -> Result<Plan, PlanError> {
     let lowered = &divided(Suited::of(lowered, options)?, options)?;
-    let found = plan_lowered(lowered, options);
+    let found = plan_streaming(lowered, options, freed);
     // A fusion needs all that its members touch at the same time, steps alone less.
     let Err(PlanError::Budget { .. } | PlanError::DeviceBudget { .. }) = found else {
         return found;
@@ -104,7 +113,7 @@ fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, Pla
         fuse: false,
         ..options.clone()
     };
-    match (plan_lowered(lowered, &apart), found) {
+    match (plan_streaming(lowered, &apart, freed), found) {
         (Err(mut apart), Err(mut found)) => match (apart.least_bytes(), found.least_bytes()) {
             (Some(other), Some(least)) => {
                 *least = (*least).min(*other);
@@ -117,11 +126,35 @@ fn plan_as_it_is(lowered: &Arc<Verified>, options: &Options) -> Result<Plan, Pla
     }
 }
 
-fn plan_lowered(suited: &Suited, options: &Options) -> Result<Plan, PlanError> {
+/// Plans a program with these constants streamed; with all large ones, if it fits its budget only
+/// so.
+fn plan_streaming(suited: &Suited, options: &Options, freed: &Streamed) -> Result<Plan, PlanError> {
+    let found = plan_lowered(suited, options, freed);
+    let Err(PlanError::Budget { .. } | PlanError::DeviceBudget { .. }) = found else {
+        return found;
+    };
+    let all = large(suited.verified.program());
+    let mut storages = suited.verified.storages().iter();
+    let is_away = storages.any(|storage| {
+        let (driver, _) = options.drivers.of(options.device_of(storage.device));
+        !driver.has(Capabilities::HOST_MEMORY)
+    });
+    match is_away && all.len() > freed.len() {
+        true => plan_lowered(suited, options, &all).or(found),
+        false => found,
+    }
+}
+
+fn plan_lowered(
+    suited: &Suited,
+    options: &Options,
+    streamed: &Streamed,
+) -> Result<Plan, PlanError> {
     let verified = &suited.verified;
     let layout = Layout::choose(verified, options)?;
     let placement = Placement::of(suited, &layout, options)?;
     let mut builder = Builder::new(verified, (&layout, &placement), options);
+    builder.streamed.clone_from(streamed);
     for (step, action) in verified.actions() {
         builder.origin = *step;
         builder.action(action)?;
@@ -187,6 +220,9 @@ struct Builder<'a> {
     copies: Copies,
     /// Bytes of host tensors that devices need; computed on first use.
     reached: Option<Reached>,
+    streamed: Streamed,
+    /// The last transfer of one of these.
+    last_streamed: Option<u32>,
     /// The cache of planned calls.
     calls: calls::Calls,
     /// Memory that the launches of the current call share.
@@ -255,6 +291,8 @@ impl<'a> Builder<'a> {
             candidates: Vec::new(),
             copies: Copies::default(),
             reached: None,
+            streamed: Streamed::default(),
+            last_streamed: None,
             calls: calls::Calls::default(),
             temporary: None,
             origin: 0,

@@ -110,7 +110,9 @@ impl<'a> Builder<'a> {
                 self.places[id.0 as usize] = Place::Host(host);
                 return Ok(());
             }
-            if let Some(HostSlot::Data(_)) = self.verified.program().host(host) {
+            if let Some(HostSlot::Data(_)) = self.verified.program().host(host)
+                && !self.is_streamed(host, id)
+            {
                 return self.relay(id, host);
             }
         }

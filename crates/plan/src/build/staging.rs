@@ -2,8 +2,9 @@
 //! where needed.
 //!
 //! A step runs where its result lies. Devices without a driver share the host's memory; a device
-//! with a driver reads only its own. Memory that no run changes is uploaded once for each plan, an
-//! input once for each run, and all other memory before the step that reads it.
+//! with a driver reads only its own. Memory that no run changes is uploaded once for each plan, but
+//! for streamed constants; an input once for each run, and all other memory before the step that
+//! reads it.
 
 use super::Builder;
 use super::reached::Reached;
@@ -96,6 +97,9 @@ impl Builder<'_> {
                     .around((host, device), &wanted)
                     .unwrap_or(wanted);
                 match self.verified.program().host(host)? {
+                    HostSlot::Data(_) if self.streamed.contains(&host) => {
+                        return Some(self.stream(at, around, device));
+                    }
                     HostSlot::Data(_) => around,
                     HostSlot::Input { .. } => return Some(self.input(at, around, device)),
                     HostSlot::Output { .. } => return None,
@@ -131,7 +135,7 @@ impl Builder<'_> {
     }
 
     /// Bytes of an input of the run on a device, kept for later steps.
-    fn input(&mut self, at: Address, range: Range<i64>, device: Device) -> Address {
+    pub(super) fn input(&mut self, at: Address, range: Range<i64>, device: Device) -> Address {
         let (side, offset) = (Home::Device(device), range.start);
         let bytes = (range.end - range.start) as u64;
         let buffer = self.buffer_at(side, bytes);

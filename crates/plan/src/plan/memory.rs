@@ -58,7 +58,8 @@ impl Arena {
     }
 
     /// All that it takes of a device's memory.
-    pub(crate) const fn device_bytes(&self) -> u64 {
+    #[must_use]
+    pub const fn device_bytes(&self) -> u64 {
         let beside = self.constant_bytes.saturating_add(self.status_bytes);
         self.bytes.saturating_add(beside)
     }
@@ -97,7 +98,7 @@ pub struct Constant {
 
 /// Constants up to this size are uploaded together: copying them into one memory first is cheaper
 /// than one transfer for each.
-const GATHERED_BYTES: u64 = 64 << 10;
+pub(crate) const GATHERED_BYTES: u64 = 64 << 10;
 
 impl Constant {
     /// Whether it is uploaded together with others, which come first in the device's block.

@@ -4,6 +4,7 @@ mod memory;
 mod resident;
 mod step;
 
+pub(crate) use memory::GATHERED_BYTES;
 pub use memory::{Arena, Buffer, Constant, Download, Home};
 pub use resident::Resident;
 pub use step::{

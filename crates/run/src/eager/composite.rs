@@ -9,7 +9,7 @@ use super::{
 };
 use cloakwork_ir::{Arg, Builder, HostId, HostSlot, Op, Program, Step, Symbol, View};
 use cloakwork_kernels::Isa;
-use cloakwork_ops::{Body, OpDef, Viewed, find_form, write_expansion};
+use cloakwork_ops::{Body, OpDef, Viewed, find_form, write_expansion, write_expansion_apart};
 use cloakwork_verify::check_call;
 use smallvec::SmallVec;
 use std::collections::HashMap;
@@ -84,8 +84,15 @@ impl Composite {
         };
         let symbols = first.symbols(&mut builder, args);
         let result = builder.program.fresh_symbol();
+        let place = out.as_ref().map(|(place, _)| *place);
+        let is_in_place = (0..args.len())
+            .any(|param| place.is_some_and(|out| out != param && shares(args, param, out)));
+        let write = match is_in_place && def.custom().is_some() {
+            true => write_expansion_apart,
+            false => write_expansion,
+        };
         with_args(def, args, |bound| {
-            write_expansion((def, &symbols), bound, result, &mut builder)
+            write((def, &symbols), bound, result, &mut builder)
         })?;
         for step in &builder.program.steps {
             match step {

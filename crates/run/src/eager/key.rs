@@ -43,7 +43,9 @@ impl Key {
                 EagerArg::Int(_) if param.kind == ParamKind::ANY_INT => return None,
                 EagerArg::Int(value)
                     if param.kind == ParamKind::TensorOrInt
-                        && matches!(def.body, Body::Kernel(_)) =>
+                        && matches!(def.body, Body::Kernel(_))
+                        // Integers stand in the steps of an expansion, which a vendor's op is.
+                        && def.custom().is_none() =>
                 {
                     // Where elements are i32, declarations ask whether they hold it.
                     let is_short = i32::try_from(*value).is_ok();
