@@ -16,9 +16,12 @@ from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine
 from cloakwork.compiler.sensitivity import Sensitivity
 from cloakwork.compiler.tolerances import errors_of_results
+from cloakwork.errors import OutsideError
 from cloakwork.models import load_cancer, load_reviews, network_path
+from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from python.compiled_graphs import perceptron, random_graph, sample_of
-from sklearn.linear_model import LogisticRegression, PoissonRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor
 
 # The mathematics is that of every degree.
 SMALL: dict[str, Any] = {"degree": 2**10, "insecure": True}
@@ -211,3 +214,64 @@ def test_labels_have_no_error_and_outputs_that_are_results_only_their_own() -> N
     assert "label" not in fhe.compile(fitted, features, **SMALL).report.result_errors
     graph = perceptron((4, 6, 2))
     assert not fhe.compile(graph, sample_of(graph, 40), **SMALL).report.result_errors
+
+
+@pytest.mark.parametrize("mode", ["latency", "throughput"])
+def test_a_bias_may_be_larger_than_all_results(mode: str) -> None:
+    """Features around 2000, as years, whose weights cancel: the bias makes up for them."""
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(200, 3))
+    years, wanted = 5 * rows + 2000, rows.sum(axis=1)
+    fitted = LinearRegression().fit(years, wanted)
+    model = fhe.compile(fitted, years, optimize=mode)
+    client, server = model.split()
+    given = years[:20] if mode == "throughput" else years[:1]
+    found = np.ravel(client.decrypt(server.run(client.encrypt(given)), len(given)))
+    assert np.abs(found - fitted.predict(given)).max() <= model.report.error + 1e-4
+
+
+def counted(compared: str, wanted: float) -> tuple[Any, Any]:
+    """How many of three sums are above 0.1, compared with a number; and its sample."""
+    generator = np.random.default_rng(8)
+    weights = generator.normal(size=(4, 3)).astype(np.float32)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("Greater", ["h", "least"], ["above"]),
+        helper.make_node("Cast", ["above"], ["ones"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceSum", ["ones", "axes"], ["count"], keepdims=0),
+        helper.make_node(compared, ["count", "wanted"], ["y"]),
+    ]
+    known = {"w": weights, "least": np.float32(0.1), "axes": np.array([1])}
+    known["wanted"] = np.float32(wanted)
+    graph = helper.make_graph(
+        nodes,
+        "counted",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4])],
+        [helper.make_tensor_value_info("y", TensorProto.BOOL, None)],
+        [numpy_helper.from_array(np.asarray(one), name) for name, one in known.items()],
+    )
+    opsets = [helper.make_opsetid("", 18)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    return model, generator.normal(size=(80, 4)).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    ("compared", "wanted"), [("GreaterOrEqual", 2), ("Greater", 1), ("LessOrEqual", 1)]
+)
+def test_counts_of_comparisons_are_compared_as_whole_numbers(compared: str, wanted: float) -> None:
+    """Where the count is equal to the number, noise would decide."""
+    model, sample = counted(compared, wanted)
+    made = fhe.compile(model, sample, **SMALL)
+    assert not made.report.client_decides
+    client, server = made.split()
+    right = ReferenceEvaluator(model).run(None, {"x": sample})[0]
+    equal, given = 0, made.plain(sample)
+    assert given["y"].tolist() == right.tolist()
+    for row, expected in zip(sample[:40], right[:40], strict=True):
+        try:
+            found = client.decrypt(server.run(client.encrypt(row)))
+        except OutsideError:
+            continue
+        equal += 1
+        assert np.ravel(found) == expected
+    assert equal > 30

@@ -45,6 +45,7 @@ from cloakwork.compiler.report import Alternative, CompileReport
 from cloakwork.compiler.search import Problem, Search, Tried
 from cloakwork.compiler.sensitivity import Sensitivity
 from cloakwork.compiler.tolerances import errors_of_results, tolerances_of
+from cloakwork.compiler.whole import decides, with_whole_outputs_rounded
 from cloakwork.errors import ParamError
 from cloakwork.fhe.arguments import whole_number
 from cloakwork.fhe.parameters import check_degree
@@ -116,8 +117,8 @@ def _graph(model: Any, sample: Any, reveal: str) -> tuple[Graph, dict[str, Float
     """The model as a graph, and its checked sample [batch, *shape] by name."""
     graph = from_model(model, sample)
     # Whoever made a graph decided what the client computes.
-    if reveal == "scores" and graph is not model:
-        graph = cut(graph)
+    if graph is not model:
+        graph = with_whole_outputs_rounded(cut(graph) if reveal == "scores" else graph)
     values = graph.check_inputs(graph.prepare(sample))
     given = {node.output: values[node.output].reshape(-1, *node.shape) for node in graph.inputs}
     return graph, given
@@ -416,7 +417,10 @@ class _Compiler:
             result_errors=self._result_errors(self.sample, stated),
             accepted_result_errors={}
             if accepted is None
-            else self._result_errors(inputs, {x: accepted / self._unit(x) for x in names}),
+            else self._result_errors(
+                inputs, {x: accepted / self._unit(x) for x in names}, ends=True
+            ),
+            client_decides=decides(self.bare.client_tail),
             memory_budget=self.memory.given,
             predicted_bytes=self.memory.predicted,
             kept_bytes=self.memory.kept,
@@ -432,12 +436,21 @@ class _Compiler:
         return max(float(np.abs(found[name]).max()) for name in self.bare.outputs)
 
     def _result_errors(
-        self, inputs: Mapping[str, Floats], errors: Mapping[str, float]
+        self, inputs: Mapping[str, Floats], errors: Mapping[str, float], *, ends: bool = False
     ) -> dict[str, float]:
-        """How far what the client computes is off for some inputs; empty where it does nothing."""
+        """How far what the client computes is off for some inputs; empty where it does nothing.
+
+        ends   also for outputs at the ends of what accepted inputs can give
+        """
         if not self.graph.client_tail.steps:
             return {}
-        return errors_of_results(self.bare, self.bare.run(inputs), errors)
+        outputs = self.bare.run(inputs)
+        if ends:
+            outputs = {
+                name: np.concatenate([np.reshape(self.known[name], (2, *own.shape[1:])), own])
+                for name, own in outputs.items()
+            }
+        return errors_of_results(self.bare, outputs, errors)
 
     def _accepted_error(self, found: Tried, inputs: Mapping[str, Floats]) -> float | None:
         """The largest error of inputs that the client accepts; None where that is not known."""

@@ -178,7 +178,7 @@ def deepened(plan: GraphPlan, ranges: Ranges, limits: Limits, scale_bits: int) -
     """
     degree = 2 * plan.slots
     largest = _largest(plan, ranges)
-    room = room_of(ranges, plan.outputs)
+    room = room_of((step.node for step in plan.steps), plan.outputs, ranges)
     slots = max(*(step.layout.period for step in plan.steps), 2)
     refusal = ParamError("depth", plan.depth, "fewer levels, or a larger degree")
     for ratio in _RATIOS:

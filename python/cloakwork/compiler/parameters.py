@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import log2
@@ -10,6 +10,7 @@ from math import log2
 import numpy as np
 
 from cloakwork.compiler.lowering.emission import Ranges
+from cloakwork.compiler.nodes import Affine, Node
 from cloakwork.errors import ParamError
 from cloakwork.fhe.security import modulus_log2_limit, secure_degrees
 from cloakwork.fhe.sizing import Sizes, Wanted, least_sizes
@@ -43,9 +44,15 @@ class Limits:
         return _TOYS if self.security is None else secure_degrees(self.security)
 
 
-def room_of(ranges: Ranges, names: tuple[str, ...]) -> float:
-    """Bits before the point that values of these names need."""
-    largest = max(float(np.abs(edge).max()) for name in names for edge in ranges[name])
+def room_of(nodes: Iterable[Node], outputs: tuple[str, ...], ranges: Ranges) -> float:
+    """Bits before the point that outputs need, and what is added to become them.
+
+    A bias may be larger than all results: that of features around 2000 makes up for their weights.
+    """
+    last = [node for node in nodes if node.output in outputs]
+    edges = [edge for node in last for edge in ranges[node.output]]
+    edges += [node.bias for node in last if isinstance(node, Affine)]
+    largest = max(float(np.abs(edge).max()) for edge in edges)
     return max(log2(max(largest, 1.0)), 0.0) + _SPARE_BITS
 
 

@@ -103,7 +103,10 @@ class CompileReport:
     result_errors     by result that is a number and that the client computes by steps of its own:
                       how far it is off where outputs have the `errors`, for inputs of the sample;
                       empty where outputs are the results.  Labels are right or another
-    accepted_result_errors   the same where outputs have the `accepted_error`
+    accepted_result_errors   the same where outputs have the `accepted_error`, for random inputs and
+                      for outputs at the ends of what interval arithmetic allows
+    client_decides    whether the client makes labels or comparisons of outputs, which may differ
+                      where these are nearer to each other, or to a threshold, than the error
     memory_budget     of compiling, in bytes; None without one
     predicted_bytes   the largest predicted peak of a trial: its keys, encoded weights and run
     kept_bytes        the largest measured one, of the tensors and arenas of this process, beyond
@@ -132,6 +135,7 @@ class CompileReport:
     accepted_error: float | None = None
     result_errors: Mapping[str, float] = field(default_factory=dict)
     accepted_result_errors: Mapping[str, float] = field(default_factory=dict)
+    client_decides: bool = False
     memory_budget: int | None = None
     predicted_bytes: int = 0
     kept_bytes: int = 0
@@ -227,7 +231,8 @@ class CompileReport:
         if self.accepted_error is None:
             return self.accepted
         error = f"{self.accepted_error:.2g}"
-        return f"{self.accepted}; with an error of outputs estimated at up to {error}"
+        near = ", within which labels may differ" if self.client_decides else ""
+        return f"{self.accepted}; with an error of outputs estimated at up to {error}{near}"
 
 
 def _seconds(seconds: float) -> str:

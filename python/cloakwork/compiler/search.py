@@ -133,11 +133,13 @@ class Search:
         self._plans: dict[tuple[Mode, int], GraphPlan] = {}
         self._deep_plans: dict[int, GraphPlan] = {}
         self._pilots: dict[Sizes, _Errors | None] = {}
+        graph = problem.graph
+        self._room = room_of(graph.nodes, graph.outputs, problem.known)
 
     def candidates(self, mode: Mode) -> Iterator[Layouts]:
         """Plans by ascending degree; ParamError if there are none."""
         graph, limits = self.problem.graph, self.options.limits
-        room = room_of(self.problem.known, graph.outputs)
+        room = self._room
         batch = BatchPlan(graph)
         for sizes in choices(batch.depth, room, limits):
             if mode == "throughput":
@@ -160,7 +162,7 @@ class Search:
     def at_scale(self, mode: Mode, bits: int) -> Layouts | None:
         """The plan of the least degree with this scale, without bootstrapping; None without one."""
         limits, batch = self.options.limits, BatchPlan(self.problem.graph)
-        room = room_of(self.problem.known, self.problem.graph.outputs)
+        room = self._room
         scales = range(bits, bits - 1, -1)
         for degree in limits.degrees:
             sizes = largest_scale(batch.depth, room, degree, limits.security, scales)
@@ -304,7 +306,7 @@ class Search:
         mode, plan, sizes, _ = layouts
         least = pilot.layouts.sizes.scale + ceil(pilot.excess(self.problem.wanted)) + _SPARE_BITS
         security = self.options.limits.security
-        room = room_of(self.problem.known, self.problem.graph.outputs)
+        room = self._room
         scales = (range(bits, bits - 1, -1) for bits in range(max(least, LEAST_SCALE), sizes.scale))
         found = (largest_scale(plan.depth, room, sizes.degree, security, own) for own in scales)
         others = [Layouts(mode, plan, other) for other in found if other is not None]

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from cloakwork.compiler.client_tail import ClientStep
 from cloakwork.compiler.importing.reading import onnx_module
 from cloakwork.compiler.importing.values import Later, Reading, Secret
-from cloakwork.compiler.nodes import Affine, Function, Input, Node, Product
-from cloakwork.compiler.reach import Range, possible
+from cloakwork.compiler.whole import is_small_and_whole
 from cloakwork.errors import ModelError
 
 __all__ = ["check_types", "typed", "types_of"]
@@ -21,8 +18,6 @@ __all__ = ["check_types", "typed", "types_of"]
 _WHOLE = {"above", "argmax", "argmin", "cast", "descended", "labels", "quantized", "top_indices"}
 _LONG = _WHOLE - {"cast", "quantized"}
 _HANDING = {"identity", "reshape", "top_values"}
-# Outputs are off by 1 % of the largest by default: up to this, they round to what they are.
-_MOST = 32
 _REMEDY = "add Cast(to=FLOAT) at the end, and round what is decrypted as far as its error allows"
 
 
@@ -86,7 +81,7 @@ def typed(state: Reading, value: Secret | Later, kind: int, place: str) -> Secre
             same = name == ("int64" if own.kind in _LONG else own.parameters.get("to"))
             texts = own.kind == "labels" and isinstance(own.parameters["classes"][0], str)
             return value if same or texts else state.step("cast", [value], to=name)
-    elif _is_small_and_whole(state.builder.nodes, value.name):
+    elif is_small_and_whole(state.builder.nodes, value.name):
         return state.step("cast", [state.step("round", [value])], to=name)
     raise ModelError(
         f"{place}: expected floats, labels or truth values, found {name} that noise of encryption "
@@ -110,24 +105,3 @@ def _origin(state: Reading, value: Later) -> ClientStep | None:
     while own is not None and own.kind in _HANDING:
         own = steps.get(own.inputs[0])
     return own
-
-
-def _is_small_and_whole(nodes: list[Node], wanted: str) -> bool:
-    """Whether a value is made of comparisons alone, and small."""
-    whole, reach = set[str](), dict[str, Range]()
-    for node in nodes:
-        if isinstance(node, Input):
-            reach[node.output] = np.full(node.size, -np.inf), np.full(node.size, np.inf)
-            continue
-        reach[node.output] = possible(node, reach)
-        if isinstance(node, Function):
-            exact = node.kind == "step"
-        elif isinstance(node, Affine):
-            numbers = [node.bias, *(matrix.data for _, matrix in node.terms)]
-            exact = whole.issuperset(node.inputs)
-            exact = exact and all((one == np.rint(one)).all() for one in numbers)
-        else:
-            exact = isinstance(node, Product) and whole.issuperset(node.inputs)
-        whole.update([node.output] if exact else [])
-    low, high = reach[wanted]
-    return wanted in whole and bool(low.min() >= -_MOST and high.max() <= _MOST)
