@@ -40,7 +40,9 @@ _ENCRYPTED = {
     "secret key": "fhe.load reads it, and the commands take its folder; it stays with you",
 }
 _ONNX = Kind("onnx", "an ONNX model", "fhe.compile and `cloakwork compile` read it")
-_ARRAYS = Kind("npz", "NumPy arrays, .npz", "numpy.load reads it; save each one as .npy")
+_ARRAYS = Kind(
+    "npz", "NumPy arrays, .npz", "cw.load reads it; save each one as .npy for the commands"
+)
 _STARTS = {
     b"\x93NUMPY": Kind(
         "npy", "one NumPy array, .npy", "cw.load reads it, `cloakwork encrypt` encrypts it"
@@ -142,7 +144,8 @@ def _json(file: Path) -> Kind | None:
     import json
 
     found = json.loads(files.read(file))
-    if isinstance(found, list) and found and all(isinstance(one, str) for one in found):
+    texts = found if isinstance(found, list) else []
+    if texts and all(isinstance(one, str) and one.isdecimal() for one in texts):
         return _PUBLIC
     for member, kind in _MEMBERS.items():
         if isinstance(found, dict) and member in found:

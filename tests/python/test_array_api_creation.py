@@ -259,3 +259,25 @@ def test_indices_of_take_are_integers() -> None:
     for indices in ([0.5], True):
         with pytest.raises(DTypeError, match="indices"):
             cw.take(cw.zeros(3), indices, axis=0)
+
+
+@pytest.mark.parametrize(
+    ("range_", "text"),
+    [
+        ((2**63,), "stop"),
+        ((-129, 2**63), "stop"),
+        ((0.0, 1.0, 1e-300), "stop: got 1.0, expected fewer than 2\\^63 steps of 1e-300"),
+        ((0, 2**70), "stop: got 1180591620717411303424, expected fewer than 2\\^63 steps of 1"),
+    ],
+)
+def test_ranges_beyond_all_memory_are_refused_by_their_end(range_: Any, text: str) -> None:
+    with pytest.raises(ParamError, match=text):
+        cw.arange(*range_)
+
+
+@pytest.mark.parametrize("ends", [(1, -2.5, 5, False), (-2.5, 300, 1, True), (-3.7, 3.7, 9, True)])
+def test_linspace_of_integers_rounds_down(ends: tuple[float, float, int, bool]) -> None:
+    start, stop, num, endpoint = ends
+    expected = np.linspace(start, stop, num, endpoint=endpoint, dtype="int64")
+    found = cw.linspace(start, stop, num, endpoint=endpoint, dtype="int64")
+    assert found.tolist() == expected.tolist()

@@ -66,8 +66,10 @@ def test_run_prints_json(good: Path, tmp_path: Path, capsys: Capture) -> None:
     facts = json.loads(out)
     assert status == 0
     assert facts["outputs"] == [{"name": "4", "shape": [2, 2, 2], "dtype": "i64"}]
-    assert facts["mismatches"] == []
+    assert (facts["compared"], facts["mismatches"]) == (True, [])
     assert facts["report"]["threads"] == 2
+    status, out, _ = run(capsys, "run", good, "--json")
+    assert (status, json.loads(out)["compared"]) == (0, False)
     path = wrong_expectation().write(tmp_path / "t.json")
     status, out, _ = run(capsys, "run", path, "--verify", "--json")
     assert (status, json.loads(out)["mismatches"][0]["index"]) == (1, [2])

@@ -149,3 +149,12 @@ def test_folders_have_kinds(capsys: pytest.CaptureFixture[str]) -> None:
     assert "a: Is a directory, a folder of keys: commands" in capsys.readouterr().err
     with pytest.raises(LoadError, match="got a folder of keys: commands take it as KEYS"):
         fhe.load("a")
+
+
+@pytest.mark.parametrize("text", ['["hello", "world"]', "[1, 2]", "[]", '["1", "-2"]', '["1", {}]'])
+def test_lists_of_anything_but_numbers_in_texts_are_no_public_signals(
+    text: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "list.json"
+    file.write_text(text)
+    assert recognised(file) is None

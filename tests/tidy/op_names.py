@@ -27,6 +27,7 @@ SPELLS = {
     "crates/verify/src/call.rs": "unwritten memory, in words",
     "python/cloakwork/fhe/ciphertext/array_operators.py": "slots, all of them",
     "python/cloakwork/compiler/importing/tails.py": "kinds of client steps",
+    "python/cloakwork/compiler/whole.py": "a kind of client step",
     "python/cloakwork/zk/instructions/builder.py": "kinds of the instruction View",
 }
 

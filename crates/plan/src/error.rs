@@ -153,6 +153,32 @@ fn or_on_disk(peak_bytes: u64, least_bytes: Option<u64>) -> String {
 impl PlanError {
     /// The smallest budget with which the program can be planned, where a budget is too small for
     /// this plan and a larger one would do.
+    /// Of two refusals by the same budget, the one of a plan that needs less memory, with the
+    /// smallest budget that one of them knows.
+    pub(crate) fn or_less(mut self, mut other: Self) -> Self {
+        if let (Some(least), Some(others)) = (self.least_bytes(), other.least_bytes()) {
+            *others = (*least).min(*others);
+            *least = *others;
+        }
+        let is_less = match (&self, &other) {
+            (Self::Budget { memory, .. }, Self::Budget { memory: others, .. }) => {
+                others.peak_bytes() < memory.peak_bytes()
+            }
+            (
+                Self::DeviceBudget { needed_bytes, .. },
+                Self::DeviceBudget {
+                    needed_bytes: others,
+                    ..
+                },
+            ) => others < needed_bytes,
+            _ => false,
+        };
+        match is_less {
+            true => other,
+            false => self,
+        }
+    }
+
     pub(crate) fn least_bytes(&mut self) -> Option<&mut u64> {
         match self {
             Self::Budget { least_bytes, .. } => Some(least_bytes),

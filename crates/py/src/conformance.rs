@@ -145,12 +145,13 @@ pub fn conform(
     speed: bool,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
+    // A driver that is loaded here brings ops of its own.
+    let (device, host) = (side(py, device, 1)?, side(py, device::CPU, 1)?);
     let known: BTreeSet<&str> = conformance::ops_held().map(|def| def.name).collect();
     if let Some(unknown) = ops.iter().find(|op| !known.contains(op.as_str())) {
         let allowed = "ops that are computed and have a reference: docs/ops.md lists them";
         return Err(errors::param("ops", unknown, allowed));
     }
-    let (device, host) = (side(py, device, 1)?, side(py, device::CPU, 1)?);
     let mut asking = Asking {
         progress,
         stopped: None,

@@ -237,11 +237,15 @@ def _count(start: float, stop: float, step: float) -> int:
     if step == 0:
         raise ParamError("step", step, "a number other than 0")
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
-        return len(range(start, stop, step))
-    steps = (stop - start) / step
-    if not math.isfinite(steps):
-        raise ParamError("stop", stop, "a number that finite steps reach")
-    return max(math.ceil(steps), 0)
+        count = -((start - stop) // step)
+    else:
+        steps = (stop - start) / step
+        if not math.isfinite(steps):
+            raise ParamError("stop", stop, "a number that finite steps reach")
+        count = math.ceil(steps)
+    if count >= 2**63:
+        raise ParamError("stop", stop, f"fewer than 2^63 steps of {step}")
+    return max(count, 0)
 
 
 def linspace(
@@ -256,7 +260,8 @@ def linspace(
 ) -> Tensor:
     """`num` equally spaced numbers from `start` to `stop`, which is included if `endpoint`.
 
-    complex128 if either is complex, else float64, unless said otherwise.  Computed in that dtype.
+    complex128 if either is complex, else float64, unless said otherwise.  Computed in that dtype;
+    integers are rounded down, as NumPy's are.
 
     >>> import cloakwork as cw
     >>> cw.linspace(0, 1, 5)
@@ -280,6 +285,8 @@ def linspace(
     points = places * ((stop - start) / intervals) + start
     if endpoint and num > 1:
         points[num - 1] = stop
+    if wanted.kind in "iu":
+        points = ops.floor(points)
     return placed(points if wanted == inner else ops.astype(points, wanted), device)
 
 

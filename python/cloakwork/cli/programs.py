@@ -56,7 +56,8 @@ class Done:
             ],
             "mismatches": [asdict(mismatch) for mismatch in self.mismatches],
             "wrong_op": asdict(self.wrong_op) if self.wrong_op else None,
-            "compared": self.held,
+            "compared": self.compared,
+            "held": self.held,
             "report": self.report.to_json(),
         }
 

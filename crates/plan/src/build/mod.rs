@@ -129,9 +129,9 @@ fn plan_as_it_is(
 /// Plans a program with these constants streamed; with all large ones, if it fits its budget only
 /// so.
 fn plan_streaming(suited: &Suited, options: &Options, freed: &Streamed) -> Result<Plan, PlanError> {
-    let found = plan_lowered(suited, options, freed);
-    let Err(PlanError::Budget { .. } | PlanError::DeviceBudget { .. }) = found else {
-        return found;
+    let refused = match plan_lowered(suited, options, freed) {
+        Err(error @ (PlanError::Budget { .. } | PlanError::DeviceBudget { .. })) => error,
+        found => return found,
     };
     let all = large(suited.verified.program());
     let mut storages = suited.verified.storages().iter();
@@ -139,10 +139,10 @@ fn plan_streaming(suited: &Suited, options: &Options, freed: &Streamed) -> Resul
         let (driver, _) = options.drivers.of(options.device_of(storage.device));
         !driver.has(Capabilities::HOST_MEMORY)
     });
-    match is_away && all.len() > freed.len() {
-        true => plan_lowered(suited, options, &all).or(found),
-        false => found,
+    if !is_away || all.len() == freed.len() {
+        return Err(refused);
     }
+    plan_lowered(suited, options, &all).map_err(|other| refused.or_less(other))
 }
 
 fn plan_lowered(
