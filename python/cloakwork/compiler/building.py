@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from math import prod
 from typing import Any
 
@@ -16,7 +16,7 @@ from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Evaluate, Function, Input, Node, Product, Source
 from cloakwork.errors import ModelError
 
-__all__ = ["Builder", "diagonal", "identity", "selection"]
+__all__ = ["Builder", "diagonal", "fresh_name", "identity", "selection"]
 
 Shape = Sequence[int]
 
@@ -48,6 +48,15 @@ def _canonical(matrix: Any) -> Any:
     return made
 
 
+def fresh_name(stem: str, *taken: Container[str], first: int = 1) -> str:
+    """`stem`, or `stem.1`, ...: a name that none of these has."""
+    found, count = stem, max(first, 1)
+    while any(found in names for names in taken):
+        found = f"{stem}.{count}"
+        count += 1
+    return found
+
+
 class Builder:
     """Appends nodes; each method returns the name of the value that it adds.
 
@@ -72,11 +81,7 @@ class Builder:
 
     def fresh(self, stem: str, first: int = 1) -> str:
         """`stem`, or `stem.1`, ...: a name that no value has yet."""
-        found, count = stem, max(first, 1)
-        while found in self._shapes or found in self.reserved:
-            found = f"{stem}.{count}"
-            count += 1
-        return found
+        return fresh_name(stem, self._shapes, self.reserved, first=first)
 
     def add(self, node: Node) -> str:
         """Append a node."""

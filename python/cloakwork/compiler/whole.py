@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from cloakwork.compiler.building import fresh_name
 from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Function, Input, Node, Product
@@ -56,9 +57,7 @@ def with_whole_outputs_rounded(graph: Graph) -> Graph:
         name for name in graph.outputs if name in read and is_small_and_whole(graph.nodes, name)
     ]
     taken = {*(node.output for node in graph.nodes), *(step.output for step in tail.steps)}
-    rounded: dict[str, str] = {}
-    for name in names:
-        rounded[name] = _fresh(f"{name} rounded", taken)
+    rounded = {name: fresh_name(f"{name} rounded", taken) for name in names}
     steps = [ClientStep(own, "round", (name,)) for name, own in rounded.items()]
     for step in tail.steps:
         inputs = tuple(rounded.get(name, name) for name in step.inputs)
@@ -76,10 +75,3 @@ def decides(tail: ClientTail) -> bool:
         elif jumps:
             return True
     return False
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "."
-    taken.add(name)
-    return name

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cloakwork.compiler.building import diagonal
+from cloakwork.compiler.building import diagonal, fresh_name
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Function, Node
 from cloakwork.compiler.simplifying import simplified
@@ -79,7 +79,7 @@ def _without(
 ) -> tuple[Node, ...]:
     """The exponential of the argument without its mask, and 0 in place of what is hidden."""
     names = {one.output for one in graph.nodes}
-    bare, whole = (_fresh(f"{node.output} {what}", names) for what in ("unmasked", "of all"))
+    bare, whole = (fresh_name(f"{node.output} {what}", names) for what in ("unmasked", "of all"))
     kept = diagonal(np.where(hidden, 0.0, 1.0))
     kept.eliminate_zeros()
     return (
@@ -87,9 +87,3 @@ def _without(
         replace(node, output=whole, input=bare),
         Affine(node.output, node.shape, ((whole, kept),), np.zeros(node.size), source=node.source),
     )
-
-
-def _fresh(stem: str, names: set[str]) -> str:
-    while stem in names:
-        stem += "."
-    return stem
