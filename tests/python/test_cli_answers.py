@@ -212,10 +212,10 @@ def test_an_interrupt_before_a_command_begins_is_a_sentence(
 
 def test_results_of_a_decryption_are_json(capsys: Capture) -> None:
     from cloakwork.cli.models import deliver
-    from cloakwork.cli.words import Way, in_words
+    from cloakwork.cli.words import Invocation, in_words
 
     values = {"x": np.array([1.5, np.nan]), "z": np.array([1 + 2j]), "n": np.array([[3]])}
-    with in_words(Way(as_json=True)):
+    with in_words(Invocation(as_json=True)):
         deliver(values, {})
     found = json.loads(capsys.readouterr().out)
     assert found == {"results": {"x": [1.5, None], "z": [[1.0, 2.0]], "n": [[3]]}}

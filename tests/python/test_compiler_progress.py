@@ -13,7 +13,7 @@ import pytest
 from cloakwork import fhe
 from cloakwork.cli import progress as lines
 from cloakwork.cli.progress import Lines
-from cloakwork.cli.words import Way, in_words
+from cloakwork.cli.words import Invocation, in_words
 from cloakwork.compiler.progress import Progress, amount
 from cloakwork.errors import ParamError
 from python.compiled_graphs import perceptron, sample_of
@@ -94,7 +94,7 @@ def shown(
     clock = iter([0.0, seconds, seconds])
     monkeypatch.setattr(lines, "perf_counter", lambda: next(clock))
     monkeypatch.setattr("sys.stderr", stream)
-    with in_words(Way(quiet=quiet)), Lines() as progress:
+    with in_words(Invocation(quiet=quiet)), Lines() as progress:
         progress(SHORT)
         progress(LONG)
     return stream.getvalue()

@@ -1,5 +1,6 @@
 """Ops that a vendor declares: on its device, by their expansions elsewhere, and in every form."""
 
+import json
 import os
 import subprocess
 import sys
@@ -100,6 +101,14 @@ def test_conform_holds_a_vendors_op_to_its_expansion() -> None:
     assert failure is not None
     assert failure.against == "the host"
     assert "cube" in (failure.program or "")
+
+
+def test_conform_takes_a_vendors_op_by_name_before_anything_loaded_its_driver() -> None:
+    options = ["--ops", "cube", "--quick", "--json"]
+    command = [sys.executable, "-m", "cloakwork", "conform", str(library()), *options]
+    answer = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    assert [op["op"] for op in json.loads(answer.stdout)["ops"]] == ["cube"]
 
 
 IN_PLACE = """

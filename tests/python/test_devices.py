@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -98,6 +99,29 @@ def test_what_the_program_finds_wrong_is_told_there_too() -> None:
 def test_a_device_that_is_not_there_is_refused_by_name(device: str) -> None:
     with pytest.raises(DeviceError, match="available: cpu, sim:<i>"):
         recorded().run(X, device=device)
+
+
+def test_a_refused_budget_names_what_suffices_where_constants_are_uploaded_again(
+    tmp_path: Path,
+) -> None:
+    """Eight constants of 128 KiB would fit one after the other, and not together."""
+    count, size = 8, 1 << 14
+    lines = [f"%w{i} = host_to_device i64[{size}] fill {i + 1}" for i in range(count)]
+    lines += [f'%a = host_to_device input "a" i64[{size}]', f"%s = empty [{size}], i64"]
+    lines += ["%s = modsum %a, %a, 1000003, %s"]
+    for i in range(count):
+        lines += [f"%s = modsum %s, %w{i}, 1000003, %s", f"free %w{i}"]
+    text = "\n".join(["generation later", *lines, 'device_to_host %s, none -> output "s"', ""])
+    (tmp_path / "p.cw").write_text(text)
+    program, given = cw.load(tmp_path / "p.cw"), np.arange(size)
+    expected = (2 * given + count * (count + 1) // 2) % 1_000_003
+    with pytest.raises(MemoryBudgetError) as refused:
+        program.run({"a": given}, device="sim:0", memory_budget={"sim:0": "300KiB"})
+    (least,) = re.findall(r"sim:0 holds ([0-9.]+) KiB", str(refused.value))
+    enough = {"sim:0": int(float(least) + 1) << 10}
+    found = program.run({"a": given}, device="sim:0", memory_budget=enough).outputs[0]
+    assert np.asarray(found).tolist() == expected.tolist()
+    assert float(least) < count * 128
 
 
 def test_a_budget_of_the_device_counts_what_it_holds() -> None:

@@ -44,13 +44,13 @@ from cloakwork.cli.words import (
     REFUSED,
     count,
     in_words,
+    invocation,
     note,
     print_json,
     safe,
     say,
     say_written,
     shown,
-    way,
     written,
     wrote,
 )
@@ -213,7 +213,7 @@ def run(  # noqa: PLR0913, PLR0917 (one parameter an option)
 
 def _say(done: programs.Done, bisected: bool, files_of_results: Iterable[Path]) -> None:
     made = written(files_of_results)
-    if way().as_json:
+    if invocation().as_json:
         print_json({**done.to_json(), **made})
     else:
         _show(done, bisected)

@@ -10,7 +10,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from cloakwork.cli.words import REFUSED, Way, print_json
+from cloakwork.cli.words import REFUSED, Invocation, print_json
 
 # The commands in the order of work: each stands in one section.
 SECTIONS = {
@@ -48,7 +48,7 @@ class Command(TyperCommand):
         if "--input" in options.values():
             options["inputs"] = "--input"
         as_json, quiet = (bool(ctx.params.get(name)) for name in ("as_json", "quiet"))
-        ctx.obj = Way(ctx.obj is True, as_json, quiet, options)
+        ctx.obj = Invocation(ctx.obj is True, as_json, quiet, options)
         return super().invoke(ctx)
 
 

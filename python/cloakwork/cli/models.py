@@ -14,7 +14,7 @@ from cloakwork import files
 from cloakwork.cli.grouping import Command
 from cloakwork.cli.options import Insecure, Json, Quiet
 from cloakwork.cli.progress import Bar, busy
-from cloakwork.cli.words import in_words, note, print_json, shown, warnings_said, way, wrote
+from cloakwork.cli.words import in_words, invocation, note, print_json, shown, warnings_said, wrote
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.recognition import expecting
 
@@ -281,7 +281,7 @@ def deliver(found: dict[str, Any], places: dict[str, Path]) -> None:
     from cloakwork.tensors.conversion import asarray
 
     if not places:
-        if way().as_json:
+        if invocation().as_json:
             print_json({"results": {name: _listed(values) for name, values in found.items()}})
             return
         for name, values in found.items():

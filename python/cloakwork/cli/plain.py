@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from cloakwork.cli import proving
-from cloakwork.cli.words import Way
+from cloakwork.cli.words import Invocation
 
 # Former names of options, and their names now.
 RENAMED = {"--workers": "--threads", "--budget": "--memory-budget", "--trace": "--profile"}
@@ -70,7 +70,9 @@ def read(line: Sequence[str]) -> Callable[[], int] | None:
     if len(values) != len(places) or not counts:
         return None
     words = {name: word for word, name in options.items() if word.startswith("--")}
-    asked = Way(False, bool(given.pop("as_json", False)), bool(given.pop("quiet", False)), words)
+    asked = Invocation(
+        False, bool(given.pop("as_json", False)), bool(given.pop("quiet", False)), words
+    )
     given |= zip(places, values, strict=True)
     read = {name: _value(name, text) for name, text in given.items()}
     return partial(function, **read, asked=asked)

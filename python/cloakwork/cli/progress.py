@@ -10,7 +10,7 @@ from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from cloakwork.cli.words import say, shown, way
+from cloakwork.cli.words import invocation, say, shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -25,7 +25,7 @@ _CLEARED = "\r\x1b[2K"
 @contextmanager
 def busy(title: str) -> Iterator[None]:
     """Work of unknown length: on a terminal, its title with the time that it has taken."""
-    if way().quiet or not sys.stderr.isatty():
+    if invocation().quiet or not sys.stderr.isatty():
         yield
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -68,7 +68,7 @@ class Bar:
             progress.update(task, completed=done, total=total)
 
     def _show(self, total: int) -> None:
-        if way().quiet or not sys.stderr.isatty():
+        if invocation().quiet or not sys.stderr.isatty():
             return  # rich is not even loaded: it takes longer than many a proof
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -112,7 +112,7 @@ class Lines:
     def __call__(self, stage: Stage) -> None:
         """Show a stage that begins."""
         late = perf_counter() - self._start > _QUIET_SECONDS
-        if way().quiet or not (late or stage.seconds > _QUIET_SECONDS):
+        if invocation().quiet or not (late or stage.seconds > _QUIET_SECONDS):
             return
         text = shown(str(stage))
         if not sys.stderr.isatty():

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from cloakwork import files
 from cloakwork.cli.progress import Bar, busy
-from cloakwork.cli.words import DIFFERS, Way, in_words, print_json, say, say_memory, wrote
+from cloakwork.cli.words import DIFFERS, Invocation, in_words, print_json, say, say_memory, wrote
 from cloakwork.device.loading import place_name
 from cloakwork.programs.options import check_folder
 
 
-def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, asked: Way) -> int:
+def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, asked: Invocation) -> int:
     """Make keys without a ceremony."""
     with in_words(asked):
         files.claim([out, vkey], [r1cs])
@@ -31,7 +31,7 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     zkey: Path,
     witness: Path,
     *,
-    asked: Way,
+    asked: Invocation,
     out: Path = Path("proof.json"),
     public: Path = Path("public.json"),
     r1cs: Path | None = None,
@@ -65,7 +65,7 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     return 0
 
 
-def vkey(zkey: Path, out: Path, *, asked: Way) -> int:
+def vkey(zkey: Path, out: Path, *, asked: Invocation) -> int:
     """Write the verifying key that a proving key holds."""
     with in_words(asked):
         files.claim([out], [zkey])
@@ -76,7 +76,7 @@ def vkey(zkey: Path, out: Path, *, asked: Way) -> int:
     return 0
 
 
-def verify(vkey: Path, public: Path, proof: Path, *, asked: Way) -> int:
+def verify(vkey: Path, public: Path, proof: Path, *, asked: Invocation) -> int:
     """Say whether a proof holds."""
     with in_words(asked):
         from cloakwork.zk.groth16 import verifying

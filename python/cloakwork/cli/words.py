@@ -27,13 +27,14 @@ DIFFERS, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 @dataclass(frozen=True)
-class Way:
-    """How a command answers.
+class Invocation:
+    """A command as it was called: how it answers, and since when it runs.
 
     debug     with tracebacks
     as_json   in JSON
     quiet     without anything but results, warnings and errors
     options   what errors call its parameters, by their names in the library
+    start     by `perf_counter`, in seconds
     """
 
     debug: bool = False
@@ -43,18 +44,18 @@ class Way:
     start: float = field(default_factory=perf_counter)
 
 
-_WAY: ContextVar[Way | None] = ContextVar("way", default=None)
+_INVOCATION: ContextVar[Invocation | None] = ContextVar("invocation", default=None)
 
 
-def way() -> Way:
+def invocation() -> Invocation:
     """That of the command that runs."""
-    return _WAY.get() or Way()
+    return _INVOCATION.get() or Invocation()
 
 
 @contextmanager
-def in_words(asked: Way) -> Iterator[None]:
+def in_words(asked: Invocation) -> Iterator[None]:
     """End the command with a sentence and a status instead of a traceback."""
-    token = _WAY.set(asked)
+    token = _INVOCATION.set(asked)
     try:
         yield
     except KeyboardInterrupt:
@@ -69,14 +70,14 @@ def in_words(asked: Way) -> Iterator[None]:
         more = [asdict(one) for one in error.findings] if isinstance(error, ProgramError) else None
         _end(REFUSED, text, found, {} if more is None else {"findings": more})
     finally:
-        _WAY.reset(token)
+        _INVOCATION.reset(token)
 
 
 def _end(
     status: int, text: str, error: Mapping[str, Any], beside: Mapping[str, Any] | None = None
 ) -> None:
     say(f"cloakwork: {text}")
-    if way().as_json:
+    if invocation().as_json:
         print_json({"error": {**error, "message": text, "status": status}, **(beside or {})})
     raise SystemExit(status) from None
 
@@ -107,7 +108,7 @@ def say(text: str) -> None:
 
 def note(text: str) -> None:
     """Print to standard error what --quiet leaves out."""
-    if not way().quiet:
+    if not invocation().quiet:
         say(text)
 
 
@@ -124,7 +125,7 @@ def wrote(paths: Iterable[Path], **facts: object) -> None:
     facts   of the result: with --json, all of it is printed as JSON
     """
     found = written(paths)
-    if way().as_json:
+    if invocation().as_json:
         print_json({**facts, **found})
     say_written(found)
 
@@ -134,7 +135,7 @@ def written(paths: Iterable[Path]) -> dict[str, Any]:
     own = [Path(path) for path in paths]
     return {
         "written": [{"path": str(one), "bytes": one.stat().st_size} for one in own],
-        "seconds": round(perf_counter() - way().start, 6),
+        "seconds": round(perf_counter() - invocation().start, 6),
     }
 
 

@@ -414,11 +414,11 @@ class _Compiler:
             bootstrapping="" if layouts.deep is None else layouts.deep.describe(),
             accepted_error=accepted,
             accepted=self._accepted(),
-            result_errors=self._result_errors(self.sample, stated),
+            result_errors=self._result_errors(self.expected, stated),
             accepted_result_errors={}
             if accepted is None
             else self._result_errors(
-                inputs, {x: accepted / self._unit(x) for x in names}, ends=True
+                self._with_ends(inputs), {x: accepted / self._unit(x) for x in names}
             ),
             client_decides=decides(self.bare.client_tail),
             memory_budget=self.memory.given,
@@ -436,21 +436,20 @@ class _Compiler:
         return max(float(np.abs(found[name]).max()) for name in self.bare.outputs)
 
     def _result_errors(
-        self, inputs: Mapping[str, Floats], errors: Mapping[str, float], *, ends: bool = False
+        self, outputs: Mapping[str, Floats], errors: Mapping[str, float]
     ) -> dict[str, float]:
-        """How far what the client computes is off for some inputs; empty where it does nothing.
-
-        ends   also for outputs at the ends of what accepted inputs can give
-        """
-        if not self.graph.client_tail.steps:
+        """How far what the client computes is off for some outputs; empty where it does nothing."""
+        if not self.bare.client_tail.steps:
             return {}
-        outputs = self.bare.run(inputs)
-        if ends:
-            outputs = {
-                name: np.concatenate([np.reshape(self.known[name], (2, *own.shape[1:])), own])
-                for name, own in outputs.items()
-            }
-        return errors_of_results(self.bare, outputs, errors)
+        own = {name: outputs[name] for name in self.bare.outputs}
+        return errors_of_results(self.bare, own, errors)
+
+    def _with_ends(self, inputs: Mapping[str, Floats]) -> dict[str, Floats]:
+        """The outputs of some inputs, after those at the ends of what accepted ones can give."""
+        return {
+            name: np.concatenate([np.reshape(self.known[name], (2, *own.shape[1:])), own])
+            for name, own in self.bare.run(inputs).items()
+        }
 
     def _accepted_error(self, found: Tried, inputs: Mapping[str, Floats]) -> float | None:
         """The largest error of inputs that the client accepts; None where that is not known."""

@@ -134,23 +134,24 @@ class Search:
         self._deep_plans: dict[int, GraphPlan] = {}
         self._pilots: dict[Sizes, _Errors | None] = {}
         graph = problem.graph
+        self._batch = BatchPlan(graph)
         self._room = room_of(graph.nodes, graph.outputs, problem.known)
 
     def candidates(self, mode: Mode) -> Iterator[Layouts]:
         """Plans by ascending degree; ParamError if there are none."""
-        graph, limits = self.problem.graph, self.options.limits
-        room = self._room
-        batch = BatchPlan(graph)
-        for sizes in choices(batch.depth, room, limits):
-            if mode == "throughput":
-                yield Layouts(mode, batch, sizes)
-                continue
-            plan = self._plan(mode, sizes)
+        for sizes in choices(self._batch.depth, self._room, self.options.limits):
             # Values that are moved to other layouts may take more levels.
-            scales = range(sizes.scale, 21, -1)
-            found = largest_scale(plan.depth, room, sizes.degree, limits.security, scales)
+            found = self._laid_out(mode, sizes, range(sizes.scale, LEAST_SCALE - 1, -1))
             if found is not None:
-                yield Layouts(mode, plan, found)
+                yield found
+
+    def _laid_out(self, mode: Mode, sizes: Sizes, scales: range) -> Layouts | None:
+        """The plan for these sizes, with the largest of some scales that it has room for."""
+        if mode == "throughput":
+            return Layouts(mode, self._batch, sizes)
+        plan, security = self._plan(mode, sizes), self.options.limits.security
+        found = largest_scale(plan.depth, self._room, sizes.degree, security, scales)
+        return None if found is None else Layouts(mode, plan, found)
 
     def first(self, mode: Mode) -> Layouts | None:
         """The first plan without bootstrapping; None if there is none."""
@@ -161,17 +162,12 @@ class Search:
 
     def at_scale(self, mode: Mode, bits: int) -> Layouts | None:
         """The plan of the least degree with this scale, without bootstrapping; None without one."""
-        limits, batch = self.options.limits, BatchPlan(self.problem.graph)
-        room = self._room
-        scales = range(bits, bits - 1, -1)
+        limits, depth, scales = self.options.limits, self._batch.depth, range(bits, bits - 1, -1)
         for degree in limits.degrees:
-            sizes = largest_scale(batch.depth, room, degree, limits.security, scales)
-            if sizes is None:
-                continue
-            plan = batch if mode == "throughput" else self._plan(mode, sizes)
-            found = largest_scale(plan.depth, room, degree, limits.security, scales)
+            sizes = largest_scale(depth, self._room, degree, limits.security, scales)
+            found = None if sizes is None else self._laid_out(mode, sizes, scales)
             if found is not None:
-                return Layouts(mode, plan, found)
+                return found
         return None
 
     def best(self, found: list[Layouts]) -> Tried:
@@ -306,9 +302,10 @@ class Search:
         mode, plan, sizes, _ = layouts
         least = pilot.layouts.sizes.scale + ceil(pilot.excess(self.problem.wanted)) + _SPARE_BITS
         security = self.options.limits.security
-        room = self._room
         scales = (range(bits, bits - 1, -1) for bits in range(max(least, LEAST_SCALE), sizes.scale))
-        found = (largest_scale(plan.depth, room, sizes.degree, security, own) for own in scales)
+        found = (
+            largest_scale(plan.depth, self._room, sizes.degree, security, own) for own in scales
+        )
         others = [Layouts(mode, plan, other) for other in found if other is not None]
         return min(others, key=lambda one: one.seconds, default=None)
 

@@ -358,7 +358,7 @@ pub fn set_item(
             "item assignment",
         ));
     }
-    if repeats(inner.view()) {
+    if inner.view().overlaps_itself() {
         let got = "a view that repeats elements, so that one write would change several";
         return Err(errors::param(
             "item assignment",
@@ -384,12 +384,6 @@ pub fn set_item(
     let value = numbers::apart(py, value, &target)?;
     let values = vec![Value::Tensor(value), Value::Tensor(target)];
     eval(py, &named::COPY, values).map(|_| ())
-}
-
-/// Whether a view has an element in several places: it was broadcast.
-fn repeats(view: &View) -> bool {
-    let mut axes = view.shape.dims().iter().zip(&view.strides);
-    axes.any(|(&size, &stride)| stride == 0 && size > 1)
 }
 
 /// Writes a number of Python's to a place of a tensor of one axis at once, if it may be written.
