@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from cloakwork import fhe
+from cloakwork.compiler import guarding
 from cloakwork.compiler.boxes import box_of
 from cloakwork.compiler.building import Builder
 from cloakwork.compiler.checking import OutsideWarning
@@ -276,6 +277,29 @@ def test_squares_are_guarded_by_what_the_program_computes_already(mode: str) -> 
     client, server = model.split()
     with pytest.raises(OutsideError, match="brings"):
         client.decrypt(server.run(client.encrypt(far)))
+
+
+@pytest.mark.parametrize("of_first", [True, False])
+def test_room_above_a_norm_is_of_the_first_modulus_or_a_level(
+    of_first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guarding, "_SCALE_BITS", 0)
+    if not of_first:
+        monkeypatch.setattr(guarding, "_FIRST_BITS", 0.0)
+    graph = perceptron((16, 256, 16, 3))
+    sample = np.random.default_rng(3).random((40, 16))
+    model = fhe.compile(graph, sample, **SMALL)
+    bare = fhe.compile(graph, sample, guard=False, **SMALL)
+    assert model.report.chosen.depth - bare.report.chosen.depth == (0 if of_first else 1)
+    error = model.report.accepted_error
+    assert error is not None
+    # The largest norm of all accepted inputs does not wrap into what passes.
+    port = model.description.inputs[0]
+    weights = graph["affine"].terms[0][1].toarray()  # type: ignore[attr-defined]
+    far = np.where(weights[:8] > 0, port.high, port.low)
+    wrong, refused = wrong_ones(model, graph, np.concatenate([far, sample[:4]]), error)
+    assert wrong == 0
+    assert 0 < refused <= len(far)
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -53,8 +53,9 @@ _DOUBTFUL, _MORE_DOUBT, _LEAST_DOUBT, _NEGATIVE = 0.05, 2.0, 0.015, 3.0
 _NORM_ERROR, _DOUBT_ERROR = 0.1, 0.4
 # No limit is less.
 _TINY = 1e-30
-# Sums are scaled by a power of two down to this one, to keep those of any input from wrapping.
-_SCALE_BITS = 6
+# Sums are scaled by a power of two down to this one, to keep those of any input from wrapping.  Up
+# to so many bits more are room of the first modulus; beyond that, levels that are not used up.
+_SCALE_BITS, _FIRST_BITS = 6, LEAST_SCALE / 2
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,8 @@ class Guarded:
     doubts     where the doubts come from; their elements follow those of the norms
     limits     the largest doubts that are not refused, relative to the sizes of outputs
     limit      the largest element of the output that proves that the values stayed within
-    reach      by value: the range of each element for all accepted inputs that pass the guards
+    reach      by value: the range of each element for all accepted inputs that pass the guards;
+               of the output, unless it keeps levels, that of all accepted inputs
     unproven   values that no norm can guard: results may be wrong without a word
     """
 
@@ -172,7 +174,7 @@ def guarded(
     for chosen in accumulate([[], *([one] for one in reversed(squares))]):
         other = _Walk(graph, box, sizes, margin, frozenset(chosen))
         bits = _bits(other.reach, graph.outputs)
-        found = bits > wanted + _MORE_BITS, other.scale_and_levels[1], bits
+        found = bits > wanted + _MORE_BITS, other.scale_and_room[1], bits
         if walk is None or found < best:
             walk, best = other, found
         if found[:2] == (False, 0):
@@ -351,16 +353,18 @@ class _Walk:
         return 1.0 if self.norms or len(self.doubts) != 1 else self.doubts[0].limit
 
     @property
-    def scale_and_levels(self) -> tuple[int, float]:
-        """The bits by which sums are scaled down, and the levels they keep, so that none wraps."""
+    def most(self) -> float:
+        """The largest sum of any accepted input; 0 if there is none."""
         found = [*(norm.most for norm in self.norms), *(doubt.most for doubt in self.doubts)]
-        if not found:
-            return 0, 0
-        found = [self.unit * one for one in found]
+        return self.unit * max(found, default=0.0)
+
+    @property
+    def scale_and_room(self) -> tuple[int, float]:
+        """Bits by which sums are scaled down, and those they need besides, so that none wraps."""
         room = _bits(self.reach, self.graph.outputs) + _ROOM_BITS
-        more = log2(max(1.0, *found)) - room
+        more = log2(max(self.most, 1.0)) - room
         bits = min(max(ceil(more), 0), _SCALE_BITS) if more < inf else _SCALE_BITS
-        return bits, max(ceil((more - bits) / LEAST_SCALE), 0) if more < inf else inf
+        return bits, max(more - bits, 0.0)
 
     def _clip(self, name: str, low: float, high: float) -> None:
         least, most = self.reach[name]
@@ -371,7 +375,8 @@ def _with_output(graph: Graph, walk: _Walk) -> Guarded:
     """The graph with the powers and sums of the norms, as one more output."""
     if not walk.norms and not walk.doubts:
         return Guarded(graph, (), 1.0, walk.reach, tuple(walk.unproven))
-    bits, levels = walk.scale_and_levels
+    bits, room = walk.scale_and_room
+    levels = 0 if room <= _FIRST_BITS or room == inf else ceil(room / LEAST_SCALE)
     unit = walk.unit * 2.0**-bits
     powers, count = _Powers(graph), len(walk.norms) + len(walk.doubts)
     rows: list[tuple[int, str, Floats, NDArray[np.int64]]] = []
@@ -393,20 +398,21 @@ def _with_output(graph: Graph, walk: _Walk) -> Guarded:
         own = sparse.csr_array((weights, places), (count, powers.sizes[name]))
         merged[name] = sparse.csr_array(merged[name] + own) if name in merged else own
     check = Affine(powers.fresh(GUARD), (count,), tuple(merged.items()), np.array(bias))
-    unproven = (*walk.unproven, *(norm.value for norm in walk.norms if levels == inf))
+    unproven = (*walk.unproven, *(norm.value for norm in walk.norms if room == inf))
     others = (node for node in graph.nodes if node.output not in graph.doubts)
     made = replace(
         graph,
         nodes=(*others, *powers.nodes, check),
         outputs=(*graph.outputs, check.output),
         doubts={},
-        spare_levels={check.output: 0 if levels == inf else int(levels)},
+        spare_levels={check.output: levels},
     )
+    reach = dict(walk.reach)
+    if room <= _FIRST_BITS:
+        reach[check.output] = np.zeros(count), np.full(count, walk.most * 2.0**-bits)
     doubts = tuple(str(doubt.node.source) for doubt in walk.doubts)
     limits = tuple(doubt.gain * doubt.limit for doubt in walk.doubts)
-    return Guarded(
-        made, tuple(walk.norms), unit, walk.reach, unproven, doubts=doubts, limits=limits
-    )
+    return Guarded(made, tuple(walk.norms), unit, reach, unproven, doubts=doubts, limits=limits)
 
 
 @dataclass(eq=False)
