@@ -55,7 +55,8 @@ def test_an_error_is_one_json_object_too(name: str, quiet: bool, capsys: Capture
     out, err = capsys.readouterr()
     error = json.loads(out)["error"]
     assert error["status"] == 2
-    assert err == f"cloakwork: {error['message']}\n"
+    # A busy machine may have told of its progress.
+    assert err.endswith(f"cloakwork: {error['message']}\n")
     assert error["type"].endswith("Error")
     assert os.listdir() == []
 

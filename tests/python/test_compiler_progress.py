@@ -6,17 +6,20 @@ import io
 import re
 from dataclasses import FrozenInstanceError
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import numpy as np
 import pytest
-from cloakwork import fhe
+from cloakwork import fhe, patience
 from cloakwork.cli import progress as lines
-from cloakwork.cli.progress import Lines
+from cloakwork.cli.progress import Bar, Lines, busy
 from cloakwork.cli.words import Invocation, in_words
 from cloakwork.compiler.progress import Progress, amount
+from cloakwork.demo.stage import Phases
 from cloakwork.errors import ParamError
 from python.compiled_graphs import perceptron, sample_of
+from rich.console import Console
 
 SMALL: dict[str, Any] = {"degree": 2**11, "insecure": True}
 GRAPH = perceptron((8, 4, 2))
@@ -119,6 +122,45 @@ def test_a_terminals_line_is_rewritten_and_cleared_at_the_end(
     assert not shown(monkeypatch, Terminal(), 2.5, quiet=True)
 
 
+def test_a_bar_without_a_terminal_is_a_line_every_ten_seconds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    times = [0.0, 1.0, 2.5, 3.0, 12.0, 13.0, 60.0]
+    for quiet, told in ((False, "proving: 20 %\nproving: 50 %\n"), (True, "")):
+        clock, stream = iter(times), io.StringIO()
+        monkeypatch.setattr(lines, "perf_counter", lambda own=clock: next(own))
+        monkeypatch.setattr("sys.stderr", stream)
+        with in_words(Invocation(quiet=quiet)), Bar("proving") as bar:
+            for done in range(1, len(times)):
+                bar(done if done < 6 else 10, 10)
+        assert stream.getvalue() == told
+
+
+@pytest.mark.parametrize("seconds", [0.0, 600.0])
+def test_long_work_without_steps_is_named_without_a_terminal(
+    seconds: float, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_SECONDS", seconds)
+    told = Event()
+    write = patience._tell
+    monkeypatch.setattr(patience, "_tell", lambda text: (write(text), told.set()))
+
+    def work() -> None:
+        if seconds == 0:
+            assert told.wait(60)
+            told.clear()
+
+    with busy("loading keys"):
+        work()
+    phases = Phases(["run"], Console(file=io.StringIO()))
+    with phases.progress, phases.phase("run"):
+        work()
+    with in_words(Invocation(quiet=True)), busy("quiet"):
+        pass
+    assert capsys.readouterr().err == ("loading keys\nrun ...\n" if seconds == 0 else "")
+    assert phases.seconds["run"] < 600
+
+
 def test_the_command_passes_the_budget_and_shows_progress(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -128,7 +170,7 @@ def test_the_command_passes_the_budget_and_shows_progress(
 
     save_onnx(tmp_path / "m.onnx")
     np.save(tmp_path / "x.npy", OWN)
-    monkeypatch.setattr(lines, "_QUIET_SECONDS", 0.0)
+    monkeypatch.setattr(lines, "PATIENCE_SECONDS", 0.0)
     out = tmp_path / "m.cwk"
     words = ["compile", str(tmp_path / "m.onnx"), "--data", str(tmp_path / "x.npy"), "-o", str(out)]
     assert main([*words, "--memory-budget", "1MiB"]) == 2

@@ -10,8 +10,8 @@ from tidy.imports import cycle, folder_graph, imported, module_graph
 
 PUBLIC = {"backend", "errors", "fft", "heal", "ops"}
 OF_THE_PACKAGE = {
-    "__init__", "__main__", "files", "lazy", "methods", "namespace", "once", "recognition",
-    "wording",
+    "__init__", "__main__", "files", "lazy", "methods", "namespace", "once", "patience",
+    "recognition", "wording",
 }  # fmt: skip
 
 

@@ -11,22 +11,26 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
 from cloakwork.cli.words import invocation, say, shown
+from cloakwork.patience import PATIENCE_SECONDS, told_late
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
-_PATIENCE_SECONDS = 1.0
-# The seconds before the first line of a stage, and the estimate from which a stage has one at once.
-_QUIET_SECONDS = 2.0
+# The seconds before a bar is shown, and between two lines of what is done where there is none.
+_BAR_SECONDS, _LINE_SECONDS = 1.0, 10.0
 # Return to the start of a terminal's line, and clear it.
 _CLEARED = "\r\x1b[2K"
 
 
 @contextmanager
 def busy(title: str) -> Iterator[None]:
-    """Work of unknown length: on a terminal, its title with the time that it has taken."""
-    if invocation().quiet or not sys.stderr.isatty():
+    """Work of unknown length: its title, on a terminal with the time that it has taken."""
+    if invocation().quiet:
         yield
+        return
+    if not sys.stderr.isatty():
+        with told_late(shown(title)):
+            yield
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -51,25 +55,33 @@ class Stage(Protocol):
 
 
 class Bar:
-    """A progress bar: call it with the number of finished steps and of all steps."""
+    """A progress bar, or lines: call it with the number of finished steps and of all steps."""
 
     def __init__(self, title: str) -> None:
         self._title = title
         self._start = perf_counter()
+        # When the next line is due, where no bar is shown.
+        self._due = self._start + PATIENCE_SECONDS
         self._shown: tuple[Progress, TaskID] | None = None
 
     def __call__(self, done: int, total: int) -> None:
         """Update the progress."""
-        late = perf_counter() - self._start > _PATIENCE_SECONDS
-        if self._shown is None and late and done < total:
+        now = perf_counter()
+        if invocation().quiet:
+            return
+        if not sys.stderr.isatty():
+            # rich is not even loaded: it takes longer than many a proof
+            if now > self._due and done < total:
+                self._due = now + _LINE_SECONDS
+                say(f"{shown(self._title)}: {100 * done // total} %")
+            return
+        if self._shown is None and now - self._start > _BAR_SECONDS and done < total:
             self._show(total)
         if self._shown is not None:
             progress, task = self._shown
             progress.update(task, completed=done, total=total)
 
     def _show(self, total: int) -> None:
-        if invocation().quiet or not sys.stderr.isatty():
-            return  # rich is not even loaded: it takes longer than many a proof
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         from cloakwork.cli.show import errors
@@ -111,8 +123,8 @@ class Lines:
 
     def __call__(self, stage: Stage) -> None:
         """Show a stage that begins."""
-        late = perf_counter() - self._start > _QUIET_SECONDS
-        if invocation().quiet or not (late or stage.seconds > _QUIET_SECONDS):
+        late = perf_counter() - self._start > PATIENCE_SECONDS
+        if invocation().quiet or not (late or stage.seconds > PATIENCE_SECONDS):
             return
         text = shown(str(stage))
         if not sys.stderr.isatty():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from time import perf_counter
 
@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from cloakwork import fhe
+from cloakwork.patience import told_late
 
 
 def plain_console() -> Console:
@@ -22,7 +23,7 @@ def plain_console() -> Console:
 
 
 class Phases:
-    """Times each phase and moves the progress bar."""
+    """Times each phase and moves the progress bar; without a terminal, long ones are named."""
 
     def __init__(self, names: Sequence[str], console: Console) -> None:
         self.seconds: dict[str, float] = {}
@@ -37,7 +38,8 @@ class Phases:
         """One of the phases, from here to the end of the block."""
         self.progress.update(self._task, description=name)
         start = perf_counter()
-        yield
+        with nullcontext() if self.progress.console.is_terminal else told_late(f"{name} ..."):
+            yield
         self.seconds[name] = perf_counter() - start
         self.progress.advance(self._task)
 
