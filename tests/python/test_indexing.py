@@ -1,5 +1,6 @@
 """Keys with tensors, lists and masks against NumPy: reads, writes, and errors."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from cloakwork import ops
 from cloakwork.errors import (
     ContentsError,
+    OpError,
     ParamError,
     SecretError,
     TensorIndexError,
@@ -398,3 +400,68 @@ def test_an_element_of_an_extension_is_assigned_by_any_key(key: Any, places: lis
     x = cw.asarray([[old] * 2] * 2, dtype="babybear.ext4")
     x[key] = new
     assert x.reshape([4]).tolist() == [new if place in places else old for place in range(4)]
+
+
+def _added(row: cw.Tensor) -> None:
+    row += 1
+
+
+def _written(row: cw.Tensor) -> None:
+    row[1:] = 0
+
+
+def _at_a_place(row: cw.Tensor) -> None:
+    row[0] = 0
+
+
+def _by_a_mask(row: cw.Tensor) -> None:
+    row[row > 1] = 0
+
+
+def _as_a_result(row: cw.Tensor) -> None:
+    cw.ops.add(row, row, out=row)
+
+
+def _of_a_part(row: cw.Tensor) -> None:
+    part = row[1:]
+    part[...] = 7
+
+
+WRITES = (_added, _written, _at_a_place, _by_a_mask, _as_a_result, _of_a_part)
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_part_of_a_view_that_repeats_elements_is_not_written(
+    write: Callable[[cw.Tensor], None],
+) -> None:
+    x = cw.asarray([1, 2, 3])
+    # NumPy's is read-only, too.
+    assert not np.broadcast_to(np.asarray(x), (2, 3))[0].flags.writeable
+
+    def written(x: cw.Tensor) -> cw.Tensor:
+        row = cw.ops.broadcast_to(x, (2, 3))[0]
+        write(row)
+        return row
+
+    with pytest.raises((ParamError, OpError), match="one write would change several"):
+        written(x)
+    with cw.batch(), pytest.raises((ParamError, OpError), match="one write would change several"):
+        written(x)
+    if write is not _by_a_mask:
+        with pytest.raises((ParamError, OpError), match="one write would change several"):
+            cw.trace(written, x)
+    assert x.tolist() == [1, 2, 3]
+    # A copy is its own, and parts of views that repeat nothing are written as ever.
+    write(cw.ops.broadcast_to(x, (2, 3)).copy()[0])
+    assert x.tolist() == [1, 2, 3]
+    write(x[np.newaxis, ::-1].T[:, 0])
+    assert x.tolist() != [1, 2, 3]
+
+
+def test_a_part_of_a_view_that_repeats_elements_is_lent_as_read_only() -> None:
+    x = cw.asarray([1, 2, 3])
+    row = cw.ops.broadcast_to(x, (2, 3))[0]
+    assert not np.asarray(row).flags.writeable
+    assert not np.from_dlpack(row).flags.writeable
+    assert np.asarray(x[:2]).flags.writeable
+    assert (row + 1).tolist() == [2, 3, 4]

@@ -92,7 +92,7 @@ pub unsafe fn export(
             "the buffer protocol has no elements of type {name}; take the words of the tensor"
         )));
     };
-    let readonly = view.overlaps_itself() || tensor.storage().is_read_only();
+    let readonly = tensor.is_read_only();
     if readonly && flags & ffi::PyBUF_WRITABLE == ffi::PyBUF_WRITABLE {
         return Err(PyBufferError::new_err(
             "the tensor's memory is read-only, or its elements overlap",

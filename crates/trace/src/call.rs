@@ -5,7 +5,7 @@ use crate::{Tensor, Trace, TraceError, Traced, Value};
 use cloakwork_ir::{Arg, DType, Generation, HostTensor, ShapeItem};
 use cloakwork_ops::Value as Shown;
 use cloakwork_ops::{
-    Args, Body, Form, OpDef, OpError, Operand, Origin, ParamKind, Viewed, check_known,
+    Args, Body, Code, Form, OpDef, OpError, Operand, Origin, ParamKind, Viewed, check_known,
 };
 use cloakwork_run::eager;
 use cloakwork_verify::{check_call, result_type};
@@ -157,7 +157,11 @@ impl Trace {
             };
             with_args(def, bound, |args| {
                 check_call(def, args, &shares)?;
-                check_known(args)
+                check_known(args)?;
+                let found = "a view that repeats elements, so that one write would change several";
+                let wanted = "memory that may be written";
+                let refused = || OpError::new(Code::Aliasing, "out", wanted, found);
+                if out.repeats { Err(refused()) } else { Ok(()) }
             })?;
         }
         if let Some(out) = out {
@@ -170,6 +174,7 @@ impl Trace {
             return Ok(Traced {
                 symbol,
                 view,
+                repeats: source.repeats || source.view.overlaps_itself(),
                 slot: None,
                 ..source.clone()
             });

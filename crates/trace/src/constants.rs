@@ -195,6 +195,7 @@ impl Trace {
             generation: state.generation,
             dtype,
             view: upload_root(&copy),
+            repeats: tensor.repeats(),
             slot: None,
         };
         Ok((traced, copy))

@@ -25,6 +25,8 @@ pub struct Traced {
     pub dtype: DType,
     /// Shape, and the strides that HEAL's runtime would have.
     pub view: View,
+    /// It is of a view that repeats elements: one write to it would change several of that one.
+    pub repeats: bool,
     /// In a batch: where the result will be.
     pub slot: Option<Arc<Slot>>,
 }
@@ -188,6 +190,7 @@ impl Trace {
             generation: state.generation,
             dtype: ty.dtype,
             view,
+            repeats: false,
             slot: None,
         }
     }

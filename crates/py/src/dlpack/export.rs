@@ -101,7 +101,7 @@ fn on_host(py: Python<'_>, tensor: &Inner, copy: Option<bool>) -> PyResult<Hande
         data: tensor.data().cast(),
         device: (CPU, 0),
         copied,
-        read_only: tensor.storage().is_read_only(),
+        read_only: tensor.is_read_only(),
         tensor: Inner::Real(tensor),
     })
 }

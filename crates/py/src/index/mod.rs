@@ -358,7 +358,12 @@ pub fn set_item(
             "item assignment",
         ));
     }
-    if inner.view().overlaps_itself() {
+    let repeats = match inner {
+        Inner::Real(real) => real.repeats(),
+        Inner::Traced(traced) => traced.repeats || traced.view.overlaps_itself(),
+        Inner::Away(_) => inner.view().overlaps_itself(),
+    };
+    if repeats {
         let got = "a view that repeats elements, so that one write would change several";
         return Err(errors::param(
             "item assignment",

@@ -87,7 +87,7 @@ impl Tensor {
     pub fn set_only(&self, element: &Element) -> bool {
         let size = self.dtype().size_bytes();
         let can = self.view().shape.elements() == 1
-            && !self.storage().is_read_only()
+            && !self.is_read_only()
             && size <= element.0.len();
         if can {
             // SAFETY: the element of the view lies inside of its storage, which may be written.
@@ -105,7 +105,7 @@ impl Tensor {
         let ([count], [stride]) = (dims, strides) else {
             return false;
         };
-        let can = place < *count && !self.storage().is_read_only() && size <= element.0.len();
+        let can = place < *count && !self.is_read_only() && size <= element.0.len();
         if can {
             let bytes = *stride as isize * place as isize * size as isize;
             let to = self.data().wrapping_offset(bytes);

@@ -141,13 +141,13 @@ impl Kernel {
             }
         }
         self.checks.hold(context, args)?;
-        if self.result.is_none() && out.storage().is_read_only() {
-            let error = OpError::new(
-                Code::Aliasing,
-                "out",
-                "memory that may be written",
-                "read-only",
-            );
+        if self.result.is_none() && out.is_read_only() {
+            let found = if out.repeats() {
+                "a view that repeats elements, so that one write would change several"
+            } else {
+                "read-only"
+            };
+            let error = OpError::new(Code::Aliasing, "out", "memory that may be written", found);
             return Err(EagerError::Call {
                 op: context.def.name,
                 error,

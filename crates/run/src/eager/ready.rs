@@ -156,7 +156,7 @@ impl Ready {
                     && !other.storage().overlaps(to.storage())
             }
         };
-        if !own || !apart || to.storage().is_read_only() {
+        if !own || !apart || to.is_read_only() {
             return Ok(false);
         }
         let operands = [Operand::Tensor(to), operand];

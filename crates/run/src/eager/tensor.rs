@@ -180,6 +180,8 @@ struct Body {
     storage: Arc<Storage>,
     dtype: DType,
     view: View,
+    /// It is of a view that repeats elements: one write to it would change several of that one.
+    repeats: bool,
 }
 
 impl Tensor {
@@ -189,6 +191,7 @@ impl Tensor {
             storage,
             dtype,
             view,
+            repeats: false,
         };
         Self {
             body: Arc::new(body),
@@ -404,6 +407,19 @@ impl Tensor {
         &self.body.storage
     }
 
+    /// Whether it must not be written: its storage, or as it repeats elements.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.repeats() || self.body.storage.is_read_only()
+    }
+
+    /// Whether it repeats elements, or is a view of one that does: one write changes several.
+    #[must_use]
+    pub fn repeats(&self) -> bool {
+        let Body { view, repeats, .. } = &*self.body;
+        *repeats || (!view.is_contiguous() && view.overlaps_itself())
+    }
+
     /// Marks the storage, and with it every view of it, as secret: it is zeroed when released.
     pub fn mark_secret(&self) {
         self.body.storage.secret.store(true, Ordering::Relaxed);
@@ -452,6 +468,7 @@ impl Tensor {
             storage,
             dtype,
             view,
+            ..
         } = &*self.body;
         if storage.is_lent_read_only() {
             let whole = || Box::new(Derived::new(*dtype, view.clone()));
@@ -524,6 +541,14 @@ impl Tensor {
     }
 
     pub(super) fn with_view(&self, view: View) -> Self {
-        Self::of(Arc::clone(&self.body.storage), self.body.dtype, view)
+        let body = Body {
+            storage: Arc::clone(&self.body.storage),
+            dtype: self.body.dtype,
+            view,
+            repeats: self.repeats(),
+        };
+        Self {
+            body: Arc::new(body),
+        }
     }
 }
