@@ -115,6 +115,36 @@ def test_threads_streams_and_windows_give_what_the_interpreter_predicts(device: 
     assert program.to_dot().count("->") > 10
 
 
+@pytest.mark.parametrize("count", [2, 15, 16, 40])
+def test_each_thread_may_know_its_register_from_the_one_that_is_forked_after_it(
+    count: int,
+) -> None:
+    b = zk.ProgramBuilder()
+    value = b.input("x", zk.tensor("u64", 4))
+    threads, done = [], None
+    for _ in range(count):
+        with b.fork() as thread:
+            if done is not None:
+                b.wait(done)
+            value, done = b.rotate(value, 1), b.record()
+        threads.append(thread)
+    assert done is not None
+    b.wait(done)
+    out = b.allocate(zk.tensor("u64", 4))
+    b.transfer(value, out)
+    for thread in threads:
+        b.join(thread)
+    b.ret(out)
+    written = json.loads(b.build().to_json())
+    del written["registers"]
+    main = written["main"]
+    places = [place for place, step in enumerate(main) if step["op"] == "Fork"]
+    for place, step in zip(places, [main[place] for place in reversed(places)], strict=True):
+        main[place] = step
+    ran = zk.Program.parse(json.dumps(written)).run({"x": [1, 2, 3, 4]})
+    assert ran[out.name].tolist() == np.roll([1, 2, 3, 4], count).tolist()
+
+
 class Writer:
     """Random legal programs over u64: one thread writes, others read windows of its writes."""
 

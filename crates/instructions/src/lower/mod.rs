@@ -24,9 +24,12 @@ use registers::{Known, Register};
 use statics::Statics;
 use std::collections::{HashMap, VecDeque};
 
-/// Runs over the program, at most: one more for each thread on whose registers another depends,
-/// and one if it draws.
+/// Runs over the program: one more for each thread on whose registers another depends, and one if
+/// it draws.  No more than this where all of them together came to so many steps, which takes some
+/// ten seconds; a run counts as this many at least.
 const MAX_RUNS: usize = 16;
+const MAX_STEPS: usize = 1 << 21;
+const LEAST_STEPS: usize = 1 << 8;
 
 /// Converts canonical words to a tensor in memory's form, or says why they are invalid.
 pub type Convert<'a> = dyn Fn(&Canonical) -> Result<HostTensor, String> + 'a;
@@ -69,13 +72,15 @@ pub fn lower(ast: &Ast, files: &Files, convert: &Convert<'_>) -> Lowered {
         constants: &converted,
         convert,
     };
-    let mut known = Known::default();
+    let (mut known, mut steps) = (Known::default(), 0);
     for run in 1.. {
-        let mut lowering = Lowering::new(&shared, known, run >= MAX_RUNS);
+        let last = run >= MAX_RUNS && steps >= MAX_STEPS;
+        let mut lowering = Lowering::new(&shared, known, last);
         lowering.threads();
+        steps += lowering.program.steps.len().max(LEAST_STEPS);
         let settled = lowering.registers.unresolved == 0;
-        if settled || run >= MAX_RUNS || (run > 1 && !lowering.registers.learned()) {
-            if !settled && run < MAX_RUNS {
+        if settled || last || (run > 1 && !lowering.registers.learned()) {
+            if !settled && !last {
                 // What nothing defines stays so: once more, with findings.
                 let mut last = Lowering::new(&shared, lowering.registers.into_known(), true);
                 last.threads();
