@@ -27,7 +27,7 @@ COUNTS = (1, 2, 4)
 
 @dataclass(frozen=True)
 class Case:
-    """What runs; the rate of its launches; transfers one after another, on one device and more."""
+    """The computation, its launches, and transfers one by one, on one device and more."""
 
     name: str
     elements_per_us: int

@@ -1,4 +1,4 @@
-"""What a device takes for single kernels, beside what was asked of one.
+"""The time of single kernels on a device, beside the time asked.
 
     python benches/gpu.py                                    # cuda:0
     python benches/gpu.py --device sim:0 --small --json FILE # any device, small sizes
@@ -238,7 +238,7 @@ def timed(program: Any, work: Work, device: str) -> float:
 
 
 def difference(work: Work, found: Any, expected: Any, small: bool) -> str:
-    """What is wrong with a run, beside the same run on the processor.
+    """The faults of a run, beside the same run on the processor.
 
     Small calls may run on the host, where they cost less.
     """

@@ -71,7 +71,7 @@ class Case:
 
 @dataclass
 class Column:
-    """What was found of a side."""
+    """The results of a side."""
 
     side: Side
     taken: dict[str, list[float]] = field(default_factory=dict)

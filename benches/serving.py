@@ -1,4 +1,4 @@
-"""What a server adds to a run: whole requests against the same work in this process.
+"""The overhead of a server over a run: whole requests against the same work in this process.
 
     python benches/serving.py
 

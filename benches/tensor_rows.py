@@ -1,4 +1,4 @@
-"""What people type, as statements of Cloakwork and of NumPy, with the ratios that are asked.
+"""Everyday calls, as statements of Cloakwork and of NumPy, with the ratios that are asked.
 
 Statements are source, so that a loop over one of 100 ns has no call of a function in it.  Names
 with `n` are NumPy's, with `t` torch's, with `j` jax's.

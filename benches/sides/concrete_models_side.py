@@ -54,7 +54,7 @@ class Concrete:
         return np.asarray(found if self._is_network else self._model.post_processing(found))[0]
 
     def in_plain(self, inputs: Any) -> Any:
-        """What the quantized model gives for inputs: the circuit's integers in plain."""
+        """The quantized model's results: the circuit's integers in plain."""
         if self._is_network:
             return self._model.forward(inputs, fhe="disable")
         return self._model.predict_proba(inputs, fhe="disable")

@@ -1,4 +1,4 @@
-"""What the sides of benches/model_peers.py share: their inputs, their operations, the answers.
+"""The base of the sides of benches/model_peers.py: inputs, operations, answers.
 
 A side has `keygen`, `encrypt`, `run` and `decrypt`; each encryption takes the next input, and each
 decryption keeps its answer. Python 3.10 and NumPy are enough.
@@ -14,7 +14,7 @@ import numpy as np
 
 
 def given(argument: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What is wanted (`folder` of files, `case`, options), and the arrays of the model."""
+    """The request of a side (`folder` of files, `case`, options), and the arrays of the model."""
     wanted = json.loads(argument)
     with np.load(Path(wanted["folder"]) / "model.npz") as stored:
         return wanted, {name: stored[name] for name in stored.files}

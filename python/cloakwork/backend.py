@@ -83,7 +83,7 @@ class DeviceInfo:
     platform_system: str
     """The operating system, as Python names it, such as "Linux"."""
     forced_backend: str | None
-    """What `select_backend` or the environment chose, if anything."""
+    """The backend that `select_backend` or the environment chose; None without a choice."""
 
     @property
     def has_gpu(self) -> bool:
@@ -224,7 +224,7 @@ def memory_stats(device: str = "cpu") -> MemoryStats:
 
 
 class Selection:
-    """What `select_backend` selected; leaving a `with` statement restores the previous selection.
+    """The selection of `select_backend`; the end of a `with` block restores the previous one.
 
     Blocks of one context may overlap, as those of two generators do: the open block that was
     entered last determines the backend.

@@ -1,4 +1,4 @@
-"""What a file is, by its contents, and what reads it: for errors of readers of another kind."""
+"""Kinds of files by their contents, with their readers: for errors of readers of another kind."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ class Compilers:
 
 @dataclass(frozen=True)
 class Resources:
-    """What ptxas says of one function on one target."""
+    """The facts of ptxas about one function on one target."""
 
     target: int
     symbol: str

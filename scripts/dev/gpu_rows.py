@@ -27,7 +27,7 @@ _HERE, _THERE = "_portable", "_cuda"
 
 @dataclass
 class Played:
-    """What a process said: the digests of rows that ended, the row that did not, and why."""
+    """The output of a process: the digests of rows that ended, the row that did not, and why."""
 
     digests: dict[str, list[str]] = field(default_factory=dict)
     lost: str = ""

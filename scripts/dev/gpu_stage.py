@@ -1,4 +1,4 @@
-"""What travels to a machine with a GPU: a wheel with fatbins, the row players, what to expect.
+"""The folder for a machine with a GPU: a wheel with fatbins, the row players, what to expect.
 
 That machine has no compiler of Rust, no network and no `.venv`: everything is made here, and the
 folder says of which commit. `dev.py gpu-check --built FOLDER` runs it.
@@ -40,7 +40,7 @@ _INCLUDES = [f"-I{ROOT / folder}" for folder in (".", "csrc", "csrc/include", "t
 
 @dataclass(frozen=True)
 class Facts:
-    """What a folder holds: the commit, the modules of rows, ops, and programs with results."""
+    """The contents of a folder: the commit, the modules of rows, ops, and programs with results."""
 
     commit: str
     modules: list[str]
@@ -84,7 +84,7 @@ def make(out: Path) -> Path:
 
 
 def read(built: Path) -> Facts:
-    """What a folder says that it holds."""
+    """The contents that a folder states."""
     try:
         return Facts(**json.loads((built / FACTS).read_text()))
     except (OSError, ValueError, TypeError) as error:

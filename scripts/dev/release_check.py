@@ -1,4 +1,4 @@
-"""What a release is checked with beyond the gate: hours of one core, run by hand.
+"""Checks of a release beyond the gate: hours of one core, run by hand.
 
 Each part that passes is written to docs/testing.md with the date and the commit.
 """

@@ -122,7 +122,7 @@ def _ended(program: Program, env: Mapping[str, str]) -> Ended:
 
 
 def _closing(ended: Ended) -> str:
-    """What to print of a program: its number of tests, or that it failed."""
+    """The line about a program: its number of tests, or that it failed."""
     if ended.status != 0:
         return f"FAILED with exit status {ended.status}"
     results = [line for line in ended.output.splitlines() if line.startswith("test result: ok. ")]

@@ -85,7 +85,7 @@ def contents(archive: Path) -> dict[str, bytes]:
 
 
 def findings(read: Iterable[str], held: dict[str, bytes]) -> Iterator[str]:
-    """What is wrong with a distribution that holds these files."""
+    """The faults of a distribution with these files."""
     for name in read:
         if name not in held:
             yield f"{name}: not in it"

@@ -51,7 +51,7 @@ class Ended:
 
 @dataclass
 class Report:
-    """What has ended so far, in the file `report.json` of a folder; logs lie beside it."""
+    """The steps that have ended, in the file `report.json` of a folder; logs lie beside it."""
 
     folder: Path
     seconds: float

@@ -48,7 +48,7 @@ _INVOCATION: ContextVar[Invocation | None] = ContextVar("invocation", default=No
 
 
 def invocation() -> Invocation:
-    """That of the command that runs."""
+    """The invocation of the command that runs."""
     return _INVOCATION.get() or Invocation()
 
 
@@ -217,7 +217,7 @@ def _sentence(error: Exception) -> str:
 
 
 def _folder(error: OSError) -> str:
-    """What a folder is that was given as a file, if it is known."""
+    """The kind of a folder that was given as a file, if it is known."""
     if not isinstance(error, IsADirectoryError) or error.filename is None:
         return ""
     from cloakwork.recognition import recognised

@@ -89,7 +89,7 @@ def box_of(node: Input, sample: Floats, margin: float) -> Range:
 
 
 def units_of(graph: Graph, box: Mapping[str, Range]) -> dict[str, Floats]:
-    """What the elements [size] of each input are divided by: powers of two.
+    """The divisors of the elements [size] of each input: powers of two.
 
     The noise of all slots has one size: features of small ranges would drown in it.  1 where all
     elements have one range, and where more than affine maps, which take the units in, read them.

@@ -1,4 +1,4 @@
-"""What a client checks of decrypted results before it takes them for those of the model."""
+"""Checks of a client on decrypted results, before it takes them for those of the model."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _check_norms(guard: Guard, slots: Floats, batch: int) -> None:
 
 
 def _failed(guard: Guard, place: int) -> str:
-    """What an element of the guard above its limit says of the input, and what to do."""
+    """The meaning of an element of the guard above its limit, and the remedy."""
     if place < len(guard.of):
         return (
             f"brings {guard.of[place]} out of the range for which the model was compiled, and "

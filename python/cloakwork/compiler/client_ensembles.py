@@ -1,4 +1,4 @@
-"""What a client makes of the scores of several estimators: votes, medians, chains of labels."""
+"""Steps of a client on scores of several estimators: votes, medians, chains of labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a client makes of plain features before encryption: categories, missing values, powers."""
+"""Steps of a client on plain features: categories, missing values, powers."""
 
 from __future__ import annotations
 

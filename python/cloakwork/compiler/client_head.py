@@ -1,4 +1,4 @@
-"""What the client computes from plain inputs before it encrypts them.
+"""Steps of the client on plain inputs, before it encrypts them.
 
 Categories, missing values and powers act on one client's own data, and would take the server many
 levels.  The steps are data, as those of `client_tail`: whoever encrypts sees their parameters.
@@ -132,7 +132,7 @@ class ClientHead:
         return found | {""} if any(marks[one].any() for one in self.steps.results) else found
 
     def run(self, given: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, NDArray[np.float64]]:
-        """What is encrypted, [batch, ...] by name, of samples [batch, *shape] or one [*shape].
+        """The values to encrypt, [batch, ...] by name, of samples [batch, *shape] or one [*shape].
 
         NaN may stand for what is missing where a step takes its place.  ModelError for other names
         or shapes, for text, and for categories that the model does not know.
@@ -147,7 +147,7 @@ class ClientHead:
         return {name: own.astype(np.float64) for name, own in found.items()}
 
     def checked(self, given: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, NDArray[np.float64]]:
-        """What is given, [batch, *shape] by name; errors as of `run`, but for categories."""
+        """The inputs, [batch, *shape] by name; errors as of `run`, but for categories."""
         named = given if isinstance(given, Mapping) else {next(iter(self.inputs)): given}
         if set(named) != set(self.inputs):
             raise ModelError(f"inputs: expected {sorted(self.inputs)}, got {sorted(named)}")
@@ -158,7 +158,7 @@ class ClientHead:
         return found
 
     def in_order(self, name: str, given: Any) -> Any:
-        """What is given for an input, with its columns as the model has them; else ModelError."""
+        """The values of an input, with its columns as the model has them; else ModelError."""
         own = self.columns.get(name)
         return given if own is None else own.in_order(given, f"input {name!r}")
 

@@ -1,4 +1,4 @@
-"""What the client computes from decrypted outputs: labels, probabilities, the largest score.
+"""Steps of the client on decrypted outputs: labels, probabilities, the largest score.
 
 The steps are data (JSON), so that they stand in the file of a compiled model and are read without
 the model's own format.

@@ -60,7 +60,7 @@ class CompiledModel:
 
     @property
     def report(self) -> CompileReport:
-        """What was decided and measured; NoReportError for a model from a file."""
+        """Decisions and measurements of compiling; NoReportError for a model from a file."""
         if self._report is None:
             raise NoReportError("a model from a file has its report as JSON: report_json")
         return self._report

@@ -125,7 +125,7 @@ def _graph(model: Any, sample: Any, reveal: str) -> tuple[Graph, dict[str, Float
 
 
 def _too_deep() -> ParamError:
-    """What refuses a model whose layouts take more levels than any chain has."""
+    """The error of a model whose layouts take more levels than any chain has."""
     return ParamError("depth", "more levels than any chain has", "bootstrap=True")
 
 
@@ -354,7 +354,7 @@ class _Compiler:
         )
 
     def _guard(self, plan: GraphPlan | BatchPlan, errors: Mapping[str, float]) -> Guard | None:
-        """What the client checks; None where results may be wrong without a word."""
+        """The checks of the client; None where results may be wrong without a word."""
         own = self.guards
         if own is None:
             return None
@@ -472,7 +472,7 @@ class _Compiler:
         return self.guards.describe(self.given_sample)
 
     def _alternative(self, layouts: Layouts | None) -> Alternative | None:
-        """What a way of layout would cost; None where no parameters have room for it."""
+        """The costs of a way of layout; None where no parameters have room for it."""
         if layouts is None:
             return None
         sizes, plan, deep = layouts.sizes, layouts.plan, layouts.deep

@@ -1,4 +1,4 @@
-"""What homomorphic operations cost: a model of seconds and bytes, fitted to measured times."""
+"""The cost of homomorphic operations: a model of seconds and bytes, fitted to measured times."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Ring:
         return self._transforms(2 * self.limbs) + Elements(products=4 * self.limbs, calls=2)
 
     def bytes_of(self, work: Work) -> float:
-        """What the memory of some work costs: compact diagonals, and a key for each rotation."""
+        """The memory of some work: compact diagonals, and a key for each rotation."""
         key = 16 * self.degree * self.digits * (self.limbs + self.special)
         rotations = work.babies + work.giants + work.turns
         return (

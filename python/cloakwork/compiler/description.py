@@ -1,4 +1,4 @@
-"""What a client must know of a compiled model: the note of its file."""
+"""The description of a compiled model for its client: the note of its file."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class KeyLevels:
 
 @dataclass(frozen=True)
 class Guard:
-    """What proves that results are right for all accepted inputs.
+    """The output that proves results right for all accepted inputs.
 
     port     of one more output, [norms and doubts]: an element above `high` says that values left
              the range in which the program computes the model, or that an input is too near a jump;
@@ -136,7 +136,7 @@ class Description:
 
     @property
     def encrypted_outputs(self) -> tuple[Port, ...]:
-        """What the server returns: the outputs, and the norms and doubts that it checks."""
+        """The ports of the server's results: the outputs, and the norms and doubts to check."""
         own = self.guard
         return self.outputs if own is None or own.port is None else (*self.outputs, own.port)
 

@@ -159,7 +159,7 @@ class Graph:
         }
 
     def check_given(self, given: Mapping[str, ArrayLike] | ArrayLike) -> dict[str, Floats]:
-        """What a user gives as float64 [batch, *shape] by name; ModelError for what is refused."""
+        """The user's inputs as float64 [batch, *shape] by name; ModelError for refused ones."""
         if self.client_head is not None:
             return self.client_head.checked(given)
         found = self.check_inputs(given)
@@ -168,7 +168,7 @@ class Graph:
     def prepare(
         self, given: Mapping[str, ArrayLike] | ArrayLike
     ) -> Mapping[str, ArrayLike] | ArrayLike:
-        """What is encrypted of what a user gives, as the client computes it."""
+        """The values to encrypt of the user's inputs, as the client computes them."""
         return given if self.client_head is None else self.client_head.run(given)
 
     def predict(

@@ -431,7 +431,7 @@ class _Powers:
         }
 
     def unit(self, norm: Norm) -> float:
-        """What powers are divided by, before they are taken to p."""
+        """The divisor of powers, before they are taken to p."""
         return 1.0 if self._is_moved(norm) else norm.size
 
     @staticmethod

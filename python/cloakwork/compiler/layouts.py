@@ -55,7 +55,7 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """What stands in each slot of a value's ciphertexts.
+    """The element in each slot of a value's ciphertexts.
 
     slots     of a ciphertext, a power of two
     contents  int64 [ciphertexts, period]: the element in each slot, NOTHING for none; period, a

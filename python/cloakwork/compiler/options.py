@@ -1,4 +1,4 @@
-"""What a caller asks of `fhe.compile`."""
+"""Options of `fhe.compile`."""
 
 from __future__ import annotations
 

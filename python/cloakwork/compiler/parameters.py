@@ -27,7 +27,7 @@ _TOYS = tuple(1 << log for log in range(11, 17))
 
 @dataclass(frozen=True)
 class Limits:
-    """What parameters must keep to.
+    """The limits of parameters.
 
     security   in bits, None without a check
     degree     this one alone; None: any

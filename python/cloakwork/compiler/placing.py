@@ -23,7 +23,7 @@ _WAYS_MAX = 2000
 
 @dataclass(frozen=True)
 class Stage:
-    """What makes one value.
+    """The node that makes one value.
 
     name       of the value
     reads      the values that it reads, each with the levels that it uses up between that value

@@ -1,4 +1,4 @@
-"""What a compiled model is: sizes, errors, costs, and what the alternatives would cost."""
+"""The report of a compiled model: sizes, errors, costs, and costs of the alternatives."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ class CompileReport:
         return f"measured: {_seconds(self.trial_seconds)} a run here; {fit}"
 
     def _memory(self) -> str:
-        """What compiling took."""
+        """The memory of compiling, in words."""
         within = "" if self.memory_budget is None else f", within {_size(self.memory_budget)}"
         return (
             f"compiling took {_size(self.kept_bytes)} for trials, predicted at most "

@@ -61,7 +61,7 @@ _DEGREES_AT_ONCE = 2
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """What is compiled.
+    """The problem of a search.
 
     graph         of polynomials, with its guards
     ranges        of each element of each value, by name: of inputs those that are accepted
@@ -252,7 +252,7 @@ class Search:
         return self.memory.refusal(self.options.mode, imprecise)
 
     def _imprecise(self, pilot: _Errors, most: int) -> ParamError:
-        """What was found; scales of up to `most` bits were tried, or are too small for certain."""
+        """The errors found; scales of up to `most` bits were tried, or are surely too small."""
         sizes, wanted = pilot.layouts.sizes, self.problem.wanted
         name = max(wanted, key=lambda one: pilot.stated[one] / wanted[one])
         unit = self.problem.units.get(name, 1.0)

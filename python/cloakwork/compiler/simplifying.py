@@ -214,7 +214,7 @@ class _Pass:
         )
 
     def _forget_use(self, name: str, reader: str) -> None:
-        """What a value without readers reads has one reader less, too."""
+        """Drop the operands of a value without readers, which have one reader less."""
         self.uses[name].discard(reader)
         if not self.uses[name] and name not in self.outputs:
             for operand in self.nodes[name].inputs:

@@ -27,7 +27,7 @@ PHASES = (
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a transcript computed.
+    """The results of a transcript.
 
     scores       [n, *shape]: the decrypted output of the model, before what the client computes
     same         whether its ciphertexts are those of the program itself, to the bit

@@ -47,7 +47,7 @@ class Failure:
 
     difference: Difference
     against: str
-    """What its result differs from."""
+    """The reference of its result."""
     program: str | None
     """The smallest call that was found to show it, in the text form; None if its data are large."""
 

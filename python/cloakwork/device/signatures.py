@@ -1,4 +1,4 @@
-"""What the methods of a Python device get of each kernel's launch.
+"""The arguments of a Python device's methods for each kernel's launch.
 
 docs/kernels.md defines the launches, docs/kernel-contract.md lists these signatures.
 """

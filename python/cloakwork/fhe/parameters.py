@@ -128,7 +128,7 @@ class Parameters:
 
     @property
     def error_multiple(self) -> int:
-        """What all errors are multiples of: t under BGV, otherwise 1."""
+        """The common divisor of all errors: t under BGV, otherwise 1."""
         return self.plain_modulus if self.scheme == "bgv" else 1
 
     @property

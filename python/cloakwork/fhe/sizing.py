@@ -26,7 +26,7 @@ _SPARE_PRIMES = 2
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a chain must offer.
+    """The needs of a chain.
 
     depth      levels: products, one after another
     room       bits of results before the point, with the sign

@@ -52,7 +52,7 @@ def _loaded(module: str) -> Any:
 
 
 class _EinopsBackend:
-    """What einops calls, beside methods that tensors have by NumPy's names."""
+    """The functions that einops calls, beside methods that tensors have by NumPy's names."""
 
     def is_appropriate_type(self, tensor: object) -> bool:
         return isinstance(tensor, Tensor)

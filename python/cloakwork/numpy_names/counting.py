@@ -255,7 +255,7 @@ def _reals(x: ArrayLike | Tensor, place: str) -> np.ndarray[Any, np.dtype[Any]]:
 
 
 def _by_numpy(place: str, make: Callable[[], Any]) -> Tensor:
-    """What NumPy computes; its refusals as ParamError."""
+    """The result of NumPy; its refusals as ParamError."""
     try:
         return asarray(make())
     except (ValueError, TypeError) as error:

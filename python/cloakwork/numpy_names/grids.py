@@ -104,7 +104,7 @@ def _size(name: str, size: int) -> int:
 
 
 def _by_numpy(place: str, make: Callable[[], Any]) -> Any:
-    """What NumPy computes; its refusals as ParamError."""
+    """The result of NumPy; its refusals as ParamError."""
     try:
         return make()
     except (ValueError, TypeError) as error:

@@ -47,7 +47,7 @@ class Owner(str):
 
 @dataclass
 class Recorded:
-    """What one recorded function used.
+    """The keys and contexts that one recorded function used.
 
     bundles   the tensors of evaluation keys by name, by the bundle's name in the program
     owners    the name of the bundle of keys, by the secret's fingerprint

@@ -47,7 +47,7 @@ class KernelTotals:
 @public("cloakwork")
 @dataclass
 class Profile:
-    """What `cloakwork.profile` measured; `calls` is empty until its block ends.
+    """The measurements of `cloakwork.profile`; `calls` is empty until its block ends.
 
     Printed, it is a table of kernels, those with the most time first.
     """

@@ -150,7 +150,7 @@ class MovedStep:
 @public("cloakwork")
 @dataclass(frozen=True)
 class Report:
-    """What a run did.
+    """The record of a run.
 
     elsewhere   steps that ran on the host instead of a device
     memory   planned bytes by purpose; `peak_bytes` is the sum of a run's buffers in memory, without
@@ -235,7 +235,7 @@ class OpUse:
 @public("cloakwork")
 @dataclass(frozen=True)
 class PassResult:
-    """What a pass made of a program.
+    """The change of a program by a pass.
 
     removed   by op, the number of removed calls; negative for added ones
     text      the program after it
@@ -350,12 +350,12 @@ class RunResult:
 
     @property
     def compared(self) -> str | None:
-        """What that search compared results with, in words."""
+        """The reference of that search, in words."""
         return self._run.compared()
 
     @property
     def report(self) -> Report:
-        """What the run did."""
+        """The record of the run."""
         if self._report is None:
             self._report = Report.of(self._run)
         return self._report

@@ -1,4 +1,4 @@
-"""What programs and transcripts have in common: checking, inspecting, running."""
+"""The base of programs and transcripts: checking, inspecting, running."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def no_functions(functions: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class Operands:
-    """What the engine needs for a run: a program, tensors in the order of its inputs, functions.
+    """The engine's arguments for a run: a program, tensors in the order of its inputs, functions.
 
     secret   whether the run has secrets beside tensors that are marked: random elements of proofs
     """
@@ -65,7 +65,7 @@ class Runnable:
     def operands(
         self, inputs: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]
     ) -> Operands:
-        """What a run on inputs by name needs; raises what a run raises for wrong ones."""
+        """The memory of a run on inputs by name; the errors of a run for wrong ones."""
         raise NotImplementedError(type(self).__name__)
 
     def check(self) -> list[Finding]:

@@ -34,7 +34,7 @@ def operand(x: Tensor | ArrayLike, place: str = "x", elements: DType | None = No
 
 
 def converted(x: ArrayLike, dtype: DType | None, place: str) -> Tensor:
-    """What `asarray` makes of the argument of a function; errors have the argument's name."""
+    """An argument as a tensor, as of `asarray`; errors have the argument's name."""
     if getattr(type(x), "__array_ufunc__", x) is None:
         raise DTypeError(place, type(x).__name__, _TAKEN)
     try:

@@ -1,4 +1,4 @@
-"""What a key with tensors or masks selects: a view, and indices along some of its axes."""
+"""Selections by keys with tensors or masks: a view, and indices along some of its axes."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class AxisIndices:
 
 @dataclass(frozen=True)
 class Selection:
-    """What a key selects of a view."""
+    """The selection of a key in a view."""
 
     view: Tensor
     entries: list[AxisIndices]

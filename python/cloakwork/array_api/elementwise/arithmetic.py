@@ -65,7 +65,7 @@ def floor_divide(x1: Operand | ArrayLike, x2: Operand | ArrayLike, /) -> Tensor:
 
 @native
 def remainder(x1: Operand | ArrayLike, x2: Operand | ArrayLike, /) -> Tensor:
-    """What division of each pair leaves, with the sign of the divisor.
+    """The remainder of each pair, with the sign of the divisor.
 
     Integers over 0 leave 0.
 

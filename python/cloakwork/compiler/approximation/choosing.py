@@ -60,7 +60,7 @@ class _Rung:
 
 @dataclass(frozen=True)
 class Precision:
-    """What is wanted.
+    """The goals of a choice.
 
     tolerances   the deviation of each output
     exceptions   the share of inputs for which it may be larger

@@ -1,4 +1,4 @@
-"""What a caller asks of approximations."""
+"""Options of approximations."""
 
 from __future__ import annotations
 

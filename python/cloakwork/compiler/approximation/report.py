@@ -1,4 +1,4 @@
-"""What was chosen for each function, and what it costs."""
+"""The approximation of each function, and its cost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class ApproximationRow:
 
     @property
     def beyond(self) -> str:
-        """What happens beyond the domain."""
+        """The behaviour beyond the domain."""
         if self.harmless >= 1:
             return "harmless up to twice the domain"
         return f"harmless up to {100 * self.harmless:.2g} % beyond, then grows fast"

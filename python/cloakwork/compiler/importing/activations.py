@@ -335,5 +335,5 @@ def _spread_to(call: Call, index: int, shape: tuple[int, ...], batch: int | None
 
 
 def one_input(array: NDArray[Any], batch: int | None) -> NDArray[Any]:
-    """What a constant is for one input: without the batch axis."""
+    """A constant for one input: without the batch axis."""
     return array if batch is None else np.take(array, 0, batch)

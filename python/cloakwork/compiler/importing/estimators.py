@@ -221,7 +221,7 @@ def _accepted_row(head: ClientHead, given: Any) -> Any:
 
 
 def _restored(head: ClientHead, name: str, values: Any, sample: Any) -> Any:
-    """What the client took for these numbers: with texts, unknown ones as in the sample."""
+    """The rows that became these numbers: with texts, unknown ones as in the sample."""
     texts = head.texts.get(name)
     if not texts:
         return values
@@ -249,7 +249,7 @@ def _options(model: Any) -> dict[int, dict[str, bool]] | None:
 
 
 def _results(model: Any, sample: Any, graph: Graph, rows: Rows) -> list[Mapping[str, Any]]:
-    """What each method gives, in the forms of skl2onnx: any may stand for any result."""
+    """The result of each method, in the forms of skl2onnx: any may stand for any result."""
     values: Any = np.concatenate([own.reshape(len(own), -1) for own in rows.values()], axis=1)
     if graph.client_head is not None:
         values = _restored(graph.client_head, next(iter(rows)), values, sample)

@@ -45,7 +45,7 @@ def evaluator_of(
 
 @cache
 def mended_ops(version: int) -> list[Any]:
-    """What the reference computes unlike the standard, or lacks: of onnx 1.19 to 1.23 at least.
+    """Ops that the reference computes unlike the standard, or lacks: onnx 1.19 to 1.23 at least.
 
     version   the opset
 

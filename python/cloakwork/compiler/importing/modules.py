@@ -85,7 +85,7 @@ class Module:
             return self._recorded(first, names)
 
     def results(self, rows: Rows) -> list[Mapping[str, Any]]:
-        """What the module gives for one row."""
+        """The module's results for one row."""
         with _evaluating(self.module):
             found = self._called(rows)
         return [{"the module": with_batch(each.detach().cpu())} for each in _flat(found)]
@@ -120,7 +120,7 @@ class Module:
         return ["output"] if count == 1 else [f"output_{place}" for place in range(count)]
 
     def _program(self, first: Rows) -> Any:
-        """What torch.export makes, which refuses a condition on values; None in an old torch."""
+        """The program of torch.export, which refuses conditions on values; None in an old torch."""
         export = getattr(getattr(self.torch, "export", None), "export", None)
         if export is None:
             return None

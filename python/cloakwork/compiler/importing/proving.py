@@ -100,7 +100,7 @@ def prove(graph: Graph, original: Original, sample: Any) -> None:
 
 
 def encrypted_rows(graph: Graph, sample: Any) -> Rows | None:
-    """What is encrypted of some rows of the sample; None for a sample that the graph refuses."""
+    """The values to encrypt for some rows of the sample; None where the graph refuses them."""
     picked, head = _picked(graph, sample), graph.client_head
     if picked is None or head is None:
         return picked

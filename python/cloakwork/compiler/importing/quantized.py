@@ -228,7 +228,7 @@ def dequantized(call: Call) -> Secret:
 
 
 def quantized_constant(call: Call) -> Known | None:
-    """What a node makes of constants; None for other nodes."""
+    """The result of a node on constants; None for other nodes."""
     if call.kind not in (DEQUANTIZE, QUANTIZE):
         return None
     own, x = scales_of(call, getattr(call.value(0), "shape", ())), call.constant(0)
@@ -267,7 +267,7 @@ def along(numbers: NDArray[Any], shape: Sequence[int], axis: int, block: int = 0
 
 
 def at_the_end(call: Call, x: Secret | Later) -> Later:
-    """What the client makes of decrypted values, and of what it made of them."""
+    """The client's values: decrypted ones, and those computed from them."""
     own = of_client(call, x)
     if call.kind == DEQUANTIZE:
         return call.state.step("dequantized", [x], **own.parameters())

@@ -46,7 +46,7 @@ def onnx_module() -> Any:
 
 
 def shortened(error: Exception) -> str:
-    """What other libraries say, in one line of some length: they may print a whole model."""
+    """The message of another library, in one line of some length: some print a whole model."""
     said = " ".join(str(error).split()) or type(error).__name__
     return said if len(said) < _MOST_SAID else f"{said[:_MOST_SAID]}..."
 

@@ -228,7 +228,7 @@ def client_nodes(nodes: Sequence[Any], graph: Any) -> frozenset[str]:
 
 
 def client_value(call: Call) -> Sequence[Value] | None:
-    """What a node of the client gives; None where the server may compute it as well."""
+    """The results of a node of the client; None where the server may compute it as well."""
     x = call.value(0)
     if call.kind == "Mul" and isinstance(x, Known):
         x = call.value(1)

@@ -230,7 +230,7 @@ class _Unrolling:
         return int(shape[axis])
 
     def _run(self, name: str, place: str) -> NDArray[Any]:
-        """What one input of zeros gives: a constant, or something of the right shape."""
+        """The result of one input of zeros: a constant, or something of the right shape."""
         name = self._copied(name)
         if name in self.known or name in self.zeros:
             return self.known[name] if name in self.known else self.zeros[name]
@@ -252,7 +252,7 @@ class _Unrolling:
         return values[name]
 
     def _copied(self, name: str) -> str:
-        """What a value is a copy of: conditions are mostly copies of constants."""
+        """The value of which another is a copy: conditions are mostly copies of constants."""
         seen = set[str]()
         while name in self.givers and name not in seen:
             seen.add(name)

@@ -338,7 +338,7 @@ class _Walk:
         return graph if head is None else replace(graph, client_head=head)
 
     def all_values(self, rows: Rows) -> dict[str, Any]:
-        """What the graph has for each of the model's names that is no constant."""
+        """The graph's value for each of the model's names that is no constant."""
         given = {n: v for n, v in self.values.items() if isinstance(v, Secret | Later)}
         names = list(dict.fromkeys(v.name for v in given.values() if isinstance(v, Secret)))
         steps = self.state.steps

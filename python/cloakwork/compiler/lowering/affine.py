@@ -77,7 +77,7 @@ class AffinePlan:
 
     @property
     def work(self) -> Work:
-        """What it costs at its level."""
+        """The work at its level."""
         own = Work(turns=len(self.sums) * self.layout.count)
         for term in self.terms:
             if term.is_slotwise:

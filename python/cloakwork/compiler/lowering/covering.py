@@ -165,7 +165,7 @@ def aligned(
 
 
 def applied(blocks: Blocks, vectors: Floats, outputs: int) -> Floats:
-    """What the diagonals do to slots [inputs, slots]: for tests and for plain runs."""
+    """The result of the diagonals on slots [inputs, slots]: for tests and for plain runs."""
     out = np.zeros((outputs, vectors.shape[1]))
     for (output, given), own in blocks.items():
         for offset, values in own.items():

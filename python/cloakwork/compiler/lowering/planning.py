@@ -57,7 +57,7 @@ class Step:
 
     @property
     def work(self) -> Work:
-        """What it costs, except what a polynomial costs at lower levels."""
+        """The work, except that of a polynomial at lower levels."""
         if self.affine is not None:
             return self.affine.work
         count = self.layout.count
@@ -142,7 +142,7 @@ class GraphPlan:
 
     @property
     def empty_values(self) -> dict[str, float]:
-        """What the slots hold that have no element, by the value's name."""
+        """The value of slots that have no element, by the name of the whole."""
         found: dict[str, float] = {}
         for step in self.steps:
             node, value = step.node, 0.0
@@ -394,7 +394,7 @@ def _is_slotwise(node: Node) -> bool:
 
 
 def shift_into(polynomial: Any) -> float:
-    """What is added to slots without an element, to bring them into a polynomial's domain."""
+    """The number added to slots without an element, to bring them into a polynomial's domain."""
     low, high = polynomial.domain
     inside = polynomial.basis != "chebyshev" or low <= 0.0 <= high
     return 0.0 if inside else (low + high) / 2

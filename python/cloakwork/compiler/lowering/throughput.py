@@ -58,7 +58,7 @@ class BatchPlan:
         return min((self.latest[one.output] - levels_of(one) for one in products), default=None)
 
     def work(self, node: Node) -> Work:
-        """What a node costs."""
+        """The work of a node."""
         if isinstance(node, Affine):
             products = sum(matrix.shape[0] * matrix.shape[1] for _, matrix in node.terms)
             return Work(sums=products, rescales=node.size)

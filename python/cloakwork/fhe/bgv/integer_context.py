@@ -1,4 +1,4 @@
-"""What BGV and BFV contexts have in common: encoding and decoding of integers mod t."""
+"""The base of BGV and BFV contexts: encoding and decoding of integers mod t."""
 
 from __future__ import annotations
 

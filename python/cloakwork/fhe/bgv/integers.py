@@ -1,4 +1,4 @@
-"""What BGV's and BFV's ciphertexts have in common: exact sums and products mod t.
+"""The base of BGV's and BFV's ciphertexts: exact sums and products mod t.
 
 Both hide a polynomial mod t and an error.  BGV has the polynomial in the low digits, the error a
 multiple of t; BFV has it at the top of the modulus.
@@ -70,7 +70,7 @@ class IntegerCiphertext(Ciphertext):
 
     @abstractmethod
     def _placed(self, weight: int) -> tuple[int, float]:
-        """What a polynomial to be added `weight` times is multiplied by, and its share of noise.
+        """The factor of a polynomial to be added `weight` times, and its share of noise.
 
         The share is log2 of the sizes of the noise over those of the polynomial.
         """

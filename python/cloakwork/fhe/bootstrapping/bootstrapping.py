@@ -182,7 +182,7 @@ class Bootstrapping:
         return bits
 
     def describe(self) -> str:
-        """What it takes and gives, in words."""
+        """The levels and precision that it takes and gives, in words."""
         plan, parameters = self._plan, self.context.parameters
         sine, sparse = plan.sine, parameters.moduli[0] * max(parameters.special)
         to_slots, to_values = (

@@ -50,7 +50,7 @@ def sine_for(degree: int, slots: int, modulus_log2: float) -> Sine:
 
 
 class Plan:
-    """What a bootstrapping does at which level.
+    """The steps of a bootstrapping with their levels.
 
     slots        n
     to_slots     the number of maps from coefficients to slots; to_values: of maps back

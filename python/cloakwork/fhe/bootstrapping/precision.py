@@ -38,7 +38,7 @@ def sine_error(degree: int, width: int, scale_log2: float) -> float:
 
 @dataclass(frozen=True)
 class Errors:
-    """What the error of a bootstrapping depends on.
+    """The parameters that decide the error of a bootstrapping.
 
     slots     n, a period of the values
     ratio     q_0 over the scale of its operands

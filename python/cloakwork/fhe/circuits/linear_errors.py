@@ -165,7 +165,7 @@ def product_error(own: CkksCiphertext, effect: Effect, scale: float) -> SlotErro
 def rounding_of_diagonals(
     rows: Iterable[NDArray[Any]], scale: float, parameters: Parameters
 ) -> SlotError:
-    """That of coefficients of a diagonal, by chance or as regular as those of few values."""
+    """The error of coefficients of a diagonal, by chance or as regular as those of few values."""
     chance = noise.encoding(parameters)
     found = [(chance, chance), *(rounding_of(row, scale, parameters) for row in rows)]
     slot, joint = (max(parts) for parts in zip(*found, strict=True))

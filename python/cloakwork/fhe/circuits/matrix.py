@@ -239,7 +239,7 @@ class Matrix:
         )
 
     def _rounding(self, scale: float) -> SlotError:
-        """That of coefficients of a diagonal, by chance or as regular as those of few values."""
+        """The error of a diagonal's coefficients, by chance or as regular as of few values."""
         if scale not in self._roundings:
             rows = map(self._diagonals.slots, self._diagonals.offsets())
             found = rounding_of_diagonals(rows, scale, self.context.parameters)

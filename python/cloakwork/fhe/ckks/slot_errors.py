@@ -73,12 +73,12 @@ class SlotError:
         return cls(slot, joint, joint + log2(count) / 2)
 
     def scaled(self, factor: float) -> Self:
-        """That of the values times 2^factor."""
+        """The error of the values times 2^factor."""
         slot, joint, whole = (part + factor for part in self._parts)
         return type(self)(slot, joint, whole, self.share)
 
     def repeated(self, times: float) -> Self:
-        """That of a ciphertext that represents several of a batch."""
+        """The error of a ciphertext that represents several of a batch."""
         return replace(self, whole=self.whole + log2(times) / 2)
 
     @property
@@ -86,7 +86,7 @@ class SlotError:
         return self.slot, self.joint, self.whole
 
     def met(self, magnitude: Floats) -> Self:
-        """That of products with exact values, slot by slot, up to a magnitude each."""
+        """The error of products with exact values, slot by slot, up to a magnitude each."""
         shares = multiplied(self.share, magnitude)
         most = float(shares.max(initial=0.0))
         if most == 0.0 or not isfinite(most):
@@ -122,7 +122,7 @@ class SlotError:
         return replace(self, share=rolled_edge(self.share, step, slots))
 
     def picked(self, key: int | slice) -> Self:
-        """That of one ciphertext of a batch, or of some."""
+        """The error of one ciphertext of a batch, or of some."""
         return replace(self, share=picked_edge(self.share, key))
 
 

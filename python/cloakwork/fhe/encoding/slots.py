@@ -31,7 +31,7 @@ Library = Literal["seal", "openfhe", "lattigo"]
 
 
 def to_library(context: Context, slots: ArrayLike, library: Library) -> NDArray[Any]:
-    """What `library` decodes from a polynomial that holds these slots here: [..., slots].
+    """The values that `library` decodes from a polynomial with these slots here: [..., slots].
 
     Raises ParamError for a library that is not known, or slots that are not all there.
 

@@ -155,7 +155,7 @@ def save_public(path: PathLike | BinaryIO, public: PublicKey) -> None:
 
 
 def _public_data(public: PublicKey) -> Array:
-    """What a file holds of a public key: without a seed, both halves."""
+    """The part of a public key in a file: without a seed, both halves."""
     return limbs_first(public.data[0] if public.seed else public.data)
 
 

@@ -1,4 +1,4 @@
-"""What operations on ciphertexts do: on ciphertexts, or on outlines of them when a text is read."""
+"""Operations on ciphertexts, or on outlines of them when a text is read."""
 
 from __future__ import annotations
 
@@ -44,21 +44,21 @@ _TAKEN = {"negative": 1, "relinearization": 1, "exchange": 1}
 
 
 def kind_of(name: str) -> str | None:
-    """What an operation of `ckks`, `bgv` or `lwe` does; None for others."""
+    """The function of an operation of `ckks`, `bgv` or `lwe`; None for others."""
     dialect, _, own = name.partition(".")
     return KINDS.get(own) if dialect in ("ckks", "bgv", "lwe") else None
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a type says about a ciphertext: its level, None if nothing, and its parts."""
+    """The level of a ciphertext by its type, None if it states none, and its parts."""
 
     level: int | None
     parts: int
 
 
 def declared(expanded: str) -> Declared | None:
-    """What an expanded type says; None if it is no ciphertext's."""
+    """The level and parts by an expanded type; None if it is no ciphertext's."""
     if not re.search(r"!lwe\.(?:new_)?r?lwe_ciphertext\b", expanded):
         return None
     level = re.search(r"\bcurrent\s*=\s*(\d{1,4})\b", expanded)

@@ -92,7 +92,7 @@ class Interpreter:
     def _block(
         self, body: list[Operation], values: Values, own: frozenset[str]
     ) -> list[Any] | None:
-        """What a block returns or yields; None if it ends without either."""
+        """The values that a block returns or yields; None if it ends without either."""
         for operation in body:
             self._steps += 1
             if self._steps > _MOST_STEPS:

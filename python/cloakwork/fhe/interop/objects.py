@@ -1,4 +1,4 @@
-"""What readers of all libraries share: whose secret it is, and what their files do not state."""
+"""The base of readers of all libraries: the secret's owner, and facts that files leave out."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class File:
             raise LoadError(f"{name}: {hint}") from failure
 
     def at(self, value: Any, *steps: str | int) -> Any:
-        """What stands at a place below a value."""
+        """The value at a place below a value."""
         found = value
         for number, step in enumerate(steps):
             kind = dict if isinstance(step, str) else list
@@ -326,7 +326,7 @@ def load_evaluation_keys(
     galois: PathLike | None = None,
     owner: Owner | None = None,
 ) -> EvaluationKeys:
-    """What SerializeEvalMultKey and SerializeEvalAutomorphismKey wrote, of one secret."""
+    """The keys of SerializeEvalMultKey and SerializeEvalAutomorphismKey, of one secret."""
     own = _suitable(context)
     if not own.special:
         raise ParamError("special", "none", "load_parameters(..., keys=): they are in these alone")

@@ -109,7 +109,7 @@ def converted(model: Any, width: int, others: Callable[[Any, int], Any], sample:
 
 
 def chosen(model: Any) -> Any:
-    """What a search found, also within pipelines; any other model as it is."""
+    """The best model of a search, also within pipelines; any other model as it is."""
     found = getattr(model, "best_estimator_", None)
     if found is not None:
         return chosen(found)

@@ -107,7 +107,7 @@ class Tree(NamedTuple):
 
 @dataclass(frozen=True)
 class Scores:
-    """What a model computes before its link: scores [targets] of features.
+    """The sums of a model before its link: scores [targets] of features.
 
     base     [targets], which is added to the sum of trees, and to the affine map
     trees    with values for each target
@@ -173,7 +173,7 @@ def booster_width(booster: Any) -> int:
 
 
 def booster_predictions(booster: Any, rows: ArrayLike) -> NDArray[Any]:
-    """What `predict` of a Booster gives for rows [batch, features]."""
+    """The result of a Booster's `predict` for rows [batch, features]."""
     if boosted_kind(booster) == ("lightgbm", "Booster"):
         return np.asarray(booster.predict(rows))
     import xgboost
@@ -429,7 +429,7 @@ def _named(name: str, what: str, found: str, known: dict[str, Any]) -> Any:
 
 
 def _linked(n: Nodes, scores: str, link: str) -> str:
-    """What a library predicts of scores, in the same shape; of ArgMax the shares of classes."""
+    """A library's prediction from scores, in the same shape; of ArgMax the shares of classes."""
     match link:
         case "ArgMax" | "Softmax":
             return n.op("Softmax", scores, axis=1)
@@ -441,7 +441,7 @@ def _linked(n: Nodes, scores: str, link: str) -> str:
 
 
 def _predicted(n: Nodes, own: Scores, name: str, seen: Any) -> Outputs:
-    """What `predict` of a Booster or regressor gives: [batch], or [batch, targets]."""
+    """The result of `predict` of a Booster or regressor: [batch], or [batch, targets]."""
     scores, targets = own.on(n, name, seen), own.base.size
     if own.link == "ArgMax":
         return {"label": n.label(scores, np.arange(targets))}
@@ -534,7 +534,7 @@ def xgboost_classifier(own: Any, n: Nodes, seen: Any = None) -> Outputs:
 
 
 def xgboost_booster(own: Any, n: Nodes, seen: Any = None) -> Outputs:
-    """What `predict` gives: all rounds, whichever is the best."""
+    """The result of `predict`: of all rounds, whichever is the best."""
     return _predicted(n, _xgboost_scores("Booster", own, None, None), "Booster", seen)
 
 
@@ -554,7 +554,7 @@ def lightgbm_classifier(own: Any, n: Nodes, seen: Any = None) -> Outputs:
 
 
 def lightgbm_booster(own: Any, n: Nodes, seen: Any = None) -> Outputs:
-    """What `predict` gives."""
+    """The result of `predict`."""
     return _predicted(n, _lightgbm_scores("Booster", own), "Booster", seen)
 
 

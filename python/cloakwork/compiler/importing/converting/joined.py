@@ -125,7 +125,7 @@ def of_target(own: Any, n: Nodes) -> Outputs | None:
 
 
 def within(attribute: str) -> Callable[[Any, Nodes], Outputs]:
-    """What an estimator holds, fitted, computes its results."""
+    """Results of an estimator from those of the fitted ones that it holds."""
     return lambda own, n: _results(n.part(getattr(own, attribute)))
 
 

@@ -108,7 +108,7 @@ def _is_ours(own: Any, kinds: Iterable[str]) -> bool:
 
 
 def scores(n: Nodes, own: Any, x: str, width: int) -> tuple[str, int] | None:
-    """What `decision_function` gives, [batch, k], of two classes [batch, 1], and k.
+    """The result of `decision_function`, [batch, k], of two classes [batch, 1], and k.
 
     None where the estimator has none, or one that is not known here.
     """
@@ -150,7 +150,7 @@ def both(n: Nodes, share: str) -> str:
 
 
 def probabilities(n: Nodes, own: Any, x: str, width: int) -> str:
-    """What `predict_proba` gives, [batch, classes], encrypted; ModelError where that is unknown."""
+    """The result of `predict_proba`, [batch, classes], encrypted; ModelError if unknown."""
     own, x, width = resolved(n, own, x, width)
     first = len(n.nodes)
     found = final_probabilities(n, own, x, width)
@@ -265,7 +265,7 @@ _PROBABILITIES: list[tuple[Iterable[str], Callable[[Nodes, Any, str, int], str |
 
 
 def predictions(n: Nodes, own: Any, x: str, width: int) -> str:
-    """What `predict` of a regressor gives, [batch, targets], encrypted."""
+    """The result of a regressor's `predict`, [batch, targets], encrypted."""
     first = len(n.nodes)
     found = final_predictions(n, own, x, width)
     if kind := _kind_of_client(n, first, x, found):

@@ -52,7 +52,7 @@ def stack(own: Any, n: Nodes) -> Outputs:
 
 
 def _response(own: Any, part: Any, method: str, n: Nodes) -> tuple[str, int]:
-    """What the last estimator of a stack reads of another, and how many numbers these are."""
+    """The values that the last estimator of a stack reads of another, and their number."""
     if method == "predict_proba":
         found, count = probabilities(n, part, n.x, n.width), len(own.classes_)
         return (n.affine(found, [[0.0], [1.0]]), 1) if count == 2 else (found, count)
