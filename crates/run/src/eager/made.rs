@@ -86,9 +86,8 @@ impl Tensor {
     #[must_use]
     pub fn set_only(&self, element: &Element) -> bool {
         let size = self.dtype().size_bytes();
-        let can = self.view().shape.elements() == 1
-            && !self.is_read_only()
-            && size <= element.0.len();
+        let can =
+            self.view().shape.elements() == 1 && !self.is_read_only() && size <= element.0.len();
         if can {
             // SAFETY: the element of the view lies inside of its storage, which may be written.
             unsafe { std::ptr::copy_nonoverlapping(element.0.as_ptr(), self.data(), size) };
