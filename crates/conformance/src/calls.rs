@@ -12,7 +12,7 @@ use cloakwork_ops::{
     find_form,
 };
 
-/// What tensors of generated calls are like. By default they are small and dense, with small words.
+/// The style of generated calls' tensors. By default they are small and dense, with small words.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Style<'a> {
     /// Words that kernels distinguish: extremes of dtypes, unreduced and negative residues, moduli

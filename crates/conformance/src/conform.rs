@@ -45,7 +45,7 @@ const ATTEMPTS: u64 = 8;
 /// Random programs in a round.
 const PROGRAMS: u64 = 4;
 
-/// What to try, and for how long.
+/// Options of a conformance run: the devices, the ops, and the limits.
 pub struct Trying<'a> {
     /// The device in question.
     pub device: Side,
@@ -65,7 +65,7 @@ pub struct Trying<'a> {
     pub progress: &'a mut dyn FnMut(Progress) -> bool,
 }
 
-/// How far it is.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     /// The round, and how many there are.

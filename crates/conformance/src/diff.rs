@@ -23,11 +23,11 @@ const MOST_STEPS: u32 = 1 << 14;
 /// The most bytes of results that a window keeps of each device.
 const MOST_BYTES: u64 = 1 << 28;
 
-/// What to compare, and how often.
+/// Options of a comparison: the devices, and how often each step runs.
 pub struct Comparing {
     /// The device in question.
     pub device: Side,
-    /// The one that is right.
+    /// The device that counts as right.
     pub reference: Side,
     /// Runs of each window, and of each step that is suspected.
     pub repeat: u32,
@@ -91,19 +91,19 @@ pub struct Difference {
     pub segment: Option<String>,
     /// The tensor that differs.
     pub name: String,
-    /// Where in terms of the step.
+    /// The place of the difference in terms of the step.
     pub place: Place,
-    /// Which elements; none where the run failed instead.
+    /// The elements that differ; none where the run failed instead.
     pub unequal: Option<Unequal>,
     /// The error of the device, if its run failed.
     pub failed: Option<String>,
     /// Whether the device was lost by it.
     pub is_lost: bool,
-    /// What it takes to see it.
+    /// The fewest steps that show it.
     pub shows: Shows,
-    /// In how many runs it was seen.
+    /// The number of runs in which it was seen.
     pub wrong_runs: u32,
-    /// Of how many.
+    /// The number of runs.
     pub runs: u32,
     /// The steps that show it, with their operands and the reference's results as data.
     pub program: Program,
@@ -154,7 +154,7 @@ struct Search<'a> {
     done: Comparison,
 }
 
-/// What was seen of a window.
+/// The outcome of comparing a window.
 enum Window {
     Same(Contents),
     /// Floats differ: the steps have to be judged one by one.
@@ -464,7 +464,7 @@ impl Search<'_> {
         }))
     }
 
-    /// Where a whole storage differs in terms of a step.
+    /// The place of a difference of a whole storage, in terms of a step.
     fn place_of(&self, step: u32, storage: Option<StorageId>, sight: &Option<Sight>) -> Place {
         let written = self.whole.written(step);
         let info = written.and_then(|value| self.whole.verified.value(value));

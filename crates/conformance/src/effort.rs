@@ -1,4 +1,4 @@
-//! What a case takes: processor time, so that a seed tries the same calls on a busy machine.
+//! The effort of a case: processor time, so that a seed tries the same calls on a busy machine.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant};

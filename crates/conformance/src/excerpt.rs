@@ -140,7 +140,7 @@ impl Whole {
         names
     }
 
-    /// What a step does to names.
+    /// Applies a step to the map of names: it binds the name of its result, or frees one.
     fn follow(&self, names: &mut HashMap<Symbol, ValueId>, index: u32) {
         let program = self.verified.program();
         match program.steps.get(index as usize) {
@@ -212,7 +212,7 @@ struct Writer<'a> {
     builder: Builder,
     /// Values that the excerpt has, and their names there.
     symbols: HashMap<ValueId, Symbol>,
-    /// What the names of the whole program mean.
+    /// Names of the whole program, and the values that they mean.
     names: HashMap<Symbol, ValueId>,
     seen: Vec<Seen>,
     reading: Reading,

@@ -19,11 +19,11 @@ use std::thread;
 pub struct Failure {
     /// The first wrong result, and the steps that show it.
     pub difference: Difference,
-    /// What it differs from.
+    /// The result that it was compared with.
     pub against: Reference,
 }
 
-/// What a result was compared with.
+/// The source of the result that a device's result is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reference {
     /// The slow reference of the op.
@@ -45,7 +45,7 @@ pub struct Held {
     pub refused: bool,
     /// Launches and preparations on the device, by kernel.
     pub kernels: BTreeMap<&'static str, u64>,
-    /// What is wrong.
+    /// The first wrong result, if there is one.
     pub failure: Option<Failure>,
 }
 
@@ -75,7 +75,7 @@ pub fn kernels(
     found
 }
 
-/// What a program is held to.
+/// Options of a test of one program: the devices, and how often it runs.
 pub struct Holding<'a> {
     /// The device in question.
     pub device: &'a Side,

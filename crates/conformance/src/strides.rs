@@ -34,7 +34,8 @@ impl Spread {
         Self::Repeated,
     ];
 
-    /// What to upload, and the view to take; none where that is no other than the tensor itself.
+    /// The tensor to upload, and the view to take of it: none where that is the tensor itself. None
+    /// for tensors that have no such strides.
     pub fn of(self, data: &HostTensor) -> Option<(HostTensor, Option<Taken>)> {
         let dims = data.view().shape.dims().to_vec();
         let last = dims.len().checked_sub(1)?;
