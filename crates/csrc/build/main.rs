@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use unit::Unit;
 
-/// What serves every instruction set.
+/// Sources that all instruction sets share.
 const COMMON: [&str; 15] = [
     "csrc/kernels/table.cc",
     "csrc/kernels/check.cc",

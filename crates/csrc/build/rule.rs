@@ -1,4 +1,4 @@
-//! What a compiler writes of the files that it read: a rule of make.
+//! The rule of make in which a compiler lists the files that it read.
 
 /// The files of a rule, `object: source header \` and lines that go on.
 pub fn dependencies(rule: &str) -> Vec<String> {

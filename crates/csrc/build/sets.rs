@@ -29,7 +29,7 @@ const IFMA: &[&str] = &["-mavx512ifma"];
 pub struct Set {
     pub isa: &'static str,
     pub families: &'static [&'static str],
-    /// What the compiler needs beside the flags of all, in groups.
+    /// Flags of the compiler beside those of every set, in groups.
     flags: &'static [&'static [&'static str]],
 }
 
