@@ -37,7 +37,7 @@ pub unsafe extern "C" fn host_kernels(count: *mut u64) -> *const RawKernelRow {
     table.as_ptr()
 }
 
-/// What the processor has.
+/// The features of the processor.
 pub unsafe extern "C" fn host_features(_index: u32) -> u64 {
     processor().bits()
 }

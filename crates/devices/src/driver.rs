@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::ffi::CStr;
 use std::sync::{Arc, Weak};
 
-/// What a driver refused or could not do.
+/// An error of a driver, or of one of its devices.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeviceError {
     /// The table is not one that this version reads.
@@ -19,7 +19,7 @@ pub enum DeviceError {
     Driver {
         /// The driver.
         name: String,
-        /// What is wrong with it.
+        /// The fault in the table.
         reason: String,
     },
     /// A call of the driver failed.
@@ -27,7 +27,7 @@ pub enum DeviceError {
     Device {
         /// The device.
         device: String,
-        /// What could not be done.
+        /// The action that failed, after "cannot".
         action: &'static str,
         /// The driver's words.
         reason: String,
@@ -38,7 +38,7 @@ pub enum DeviceError {
     Lost {
         /// The device.
         device: String,
-        /// How it ended, and in which call.
+        /// The way in which it ended, and the call in which it did.
         reason: String,
         /// The step of the plan that the call was for.
         step: Option<u32>,
@@ -50,7 +50,7 @@ pub enum DeviceError {
     Check {
         /// The device.
         device: String,
-        /// Which check.
+        /// The check that failed.
         failed: FailedCheck,
     },
 }
@@ -112,7 +112,7 @@ unsafe fn read_rows(raw: &'static RawDriver) -> Result<&'static Rows, DeviceErro
         .map_err(refused)
 }
 
-/// What is wrong with a table of another version.
+/// The fault of a table of another version; none for this version.
 pub(crate) fn other_version(abi: u32, struct_bytes: u32) -> Option<String> {
     let size = size_of::<RawDriver>();
     ((abi, struct_bytes as usize) != (ABI, size)).then(|| {
@@ -123,7 +123,7 @@ pub(crate) fn other_version(abi: u32, struct_bytes: u32) -> Option<String> {
     })
 }
 
-/// What a table says that cannot be.
+/// The first contradiction in a table.
 fn wrong(raw: &RawDriver) -> Option<String> {
     if let Some(reason) = other_version(raw.abi, raw.struct_bytes) {
         return Some(reason);
@@ -235,19 +235,19 @@ impl Driver {
         self.raw
     }
 
-    /// What its devices are called, without their number.
+    /// The name of its devices, without their number.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What they cost.
+    /// The costs of its devices.
     #[must_use]
     pub fn costs(&self) -> &Costs {
         &self.costs
     }
 
-    /// Whether they have all of these capabilities.
+    /// Whether its devices have all of these capabilities.
     #[must_use]
     pub fn has(&self, capabilities: Capabilities) -> bool {
         self.capabilities.has(capabilities)
@@ -259,13 +259,13 @@ impl Driver {
         self.rows.all()
     }
 
-    /// Whether they have kernels at all.
+    /// Whether its devices have kernels at all.
     #[must_use]
     pub fn computes(&self) -> bool {
         !self.rows.all().is_empty()
     }
 
-    /// How many devices there are now.
+    /// The number of devices now.
     #[must_use]
     pub fn count(&self) -> u32 {
         // SAFETY: the driver keeps its contract: any thread may ask, at any time.

@@ -1,4 +1,4 @@
-//! What is open of a driver: devices, memory, queues.
+//! Open handles of a driver: devices, memory, queues.
 
 use crate::abi::{DEVICE_LOST, FailedCheck, Opaque, RawFunctions, WRONG_CONTENTS};
 use crate::{DeviceError, Driver, Segment, isolate};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// The alignment of allocations that `device.h` asks for.
 const ALIGNMENT_BYTES: usize = 64;
-/// What comes of a device that is lost for this process.
+/// Advice for a device that is lost for this process.
 const LOST_HERE: &str = "it does nothing more for this process: start another one, with \
     `--isolate` (`isolate=True`) to have the kernel and the step named";
 
@@ -173,7 +173,7 @@ impl Drop for OpenDevice {
     }
 }
 
-/// What a driver says of its last error, or the error's number.
+/// The driver's words for its last error, or the error's number.
 ///
 /// # Safety
 /// The device is open, or one that a failed `open` gave.
@@ -336,7 +336,7 @@ impl Queue {
         Ok(Event(event))
     }
 
-    /// What comes after waits for an event of another queue of the device.
+    /// Makes all later commands wait for an event of another queue of the device.
     ///
     /// # Errors
     /// The driver's.

@@ -1,5 +1,5 @@
-//! What a thread that calls drivers is doing: the step that its calls are for, and whether it
-//! should go on. A driver that waits asks it; one that fails says where.
+//! The place of a thread that calls drivers: the step that its calls are for, and whether it should
+//! go on. A driver that waits asks whether to go on; a driver that fails reports the step.
 
 use std::cell::Cell;
 use std::ptr::NonNull;

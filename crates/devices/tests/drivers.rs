@@ -1,4 +1,4 @@
-//! What tables of drivers may say, and what they make of devices.
+//! Tables that drivers may have, and the devices that they make.
 
 use cloakwork_csrc as _;
 use cloakwork_devices::{Capabilities, Costs, Driver, Drivers, Opaque, RawDriver, RawFunctions};

@@ -22,7 +22,7 @@ pub type Stream = *mut c_void;
 /// An address of a device's memory.
 pub type Address = u64;
 
-/// What a call of the driver failed with.
+/// An error of a call of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     /// `CUresult`.

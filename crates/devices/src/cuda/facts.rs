@@ -1,4 +1,4 @@
-//! What the driver says of a GPU, and what follows from it: whether the kernels run there.
+//! Properties of a GPU as the driver reports them, and whether the kernels run there.
 
 use super::api::{
     self, Api, Failure, POOL_RELEASE_THRESHOLD, Pool, PoolProperties, attribute, code,
@@ -14,7 +14,7 @@ const SCRATCH_BYTES: u64 = 256 << 20;
 /// The least compute capability that the fatbins have code for.
 const LEAST_CAPABILITY: (c_int, c_int) = (8, 0);
 
-/// What the driver says of a GPU.
+/// Properties of a GPU as the driver reports them.
 pub struct Facts {
     pub device: c_int,
     capability: (c_int, c_int),

@@ -275,7 +275,7 @@ impl Gpu {
         (module, name): (*const c_char, *const c_char),
         shared_bytes: u32,
     ) -> Result<Function, Failure> {
-        /// What every function may have.
+        /// The dynamic shared memory that every function may use without being allowed more.
         const FREE_BYTES: u32 = 48 << 10;
         let found = self.functions.lock().get(&(name as usize)).copied();
         if let Some(known) = found.filter(|known| shared_bytes <= known.shared_bytes) {

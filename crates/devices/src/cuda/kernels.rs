@@ -173,7 +173,7 @@ impl Kernels {
         self.rows.get(index as usize).copied()
     }
 
-    /// What `cuModuleLoadData` takes for a module.
+    /// The image of a module, as `cuModuleLoadData` takes it.
     ///
     /// # Errors
     /// Why there is none.

@@ -23,14 +23,14 @@ pub struct Packed {
     pub spilled: Vec<i64>,
 }
 
-/// So many threads keep a multiprocessor busy, of 2,048 that it can hold.
+/// The number of threads that keep a multiprocessor busy, of 2,048 that it can hold.
 const BUSY_THREADS: u64 = 1024;
 
 fn refused(words: String) -> Failure {
     Failure { code: -1, words }
 }
 
-/// So many values of an array that may be null where there are none.
+/// The values of an array, which may be null where there are none.
 ///
 /// # Safety
 /// So many values are there while the result is used.
@@ -133,7 +133,7 @@ impl Packed {
         })
     }
 
-    /// How many grids it is, one after another.
+    /// The number of its grids, which run one after another.
     pub fn grid_count(&self) -> usize {
         self.grids.len()
     }
@@ -148,7 +148,7 @@ impl Packed {
         self.units
     }
 
-    /// What it has in common with those that it can run with, and the most blocks of its grids.
+    /// The kind of launches that it can run with, and the most blocks of its grids.
     /// None for one that keeps the device busy alone: functions for many need more registers.
     pub fn kind(&self, limits: &Limits) -> Option<(Kind, u64)> {
         let busy = u64::from(limits.multiprocessors.max(1)) * BUSY_THREADS;

@@ -17,8 +17,8 @@ const _: () = assert!(MOST_MEMBERS <= WORDS);
 /// `gridDim.x`.
 const MOST_BLOCKS: u64 = i32::MAX as u64;
 
-/// What launches that run together have in common: the functions of their grids for many, and the
-/// threads of a block.
+/// Properties in which launches that run together agree: the functions of their grids for many, and
+/// the threads of a block.
 pub type Kind = Vec<(*const c_char, u32)>;
 
 /// A node before launches are gathered.

@@ -90,7 +90,7 @@ impl Pieces {
     }
 }
 
-/// What nodes need of the device's memory, while they are taken one after another.
+/// Device memory that nodes need, summed while they are taken one after another.
 #[derive(Default)]
 struct Room {
     pieces: Pieces,
@@ -118,7 +118,7 @@ impl Room {
     }
 }
 
-/// What launches find in memory of the device, which gets it at once.
+/// Lists that launches read in the device's memory; one copy uploads them all.
 #[derive(Default)]
 struct Lists {
     members_at: Address,

@@ -61,7 +61,7 @@ unsafe impl Send for Slot {}
 unsafe impl Sync for Slot {}
 
 impl Slot {
-    /// What the host sees of the state.
+    /// The state as the host sees it.
     pub fn mirror(&self) -> &State {
         // SAFETY: pinned memory that stays for the process.
         unsafe { &*self.mirror }

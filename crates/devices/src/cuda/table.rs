@@ -64,7 +64,7 @@ static SEGMENTS: RawSegmentFunctions = RawSegmentFunctions {
     release: release_segment,
 };
 
-/// What `open` gives: a device, or why there is none.
+/// The result of `open`: a device, or why there is none.
 type Opened = Result<Arc<Device>, String>;
 
 /// None in a process that was forked after its parent used CUDA.

@@ -35,7 +35,7 @@ pub struct Pending {
     pub is_suspect: bool,
 }
 
-/// What is known of a queue's events.
+/// The events of a queue, as far as the host knows them.
 #[derive(Default)]
 struct Events {
     recorded: u64,

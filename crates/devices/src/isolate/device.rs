@@ -90,15 +90,15 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// What a queue has been given and may not be past.
+/// A command that a queue was given and may not have completed yet.
 enum Pending {
     Upload(Spot),
     Download(Spot, *mut c_void),
-    /// It waits for an event of another queue.
+    /// A wait for an event of another queue.
     Wait(u32, u64),
 }
 
-/// What two processes share about a device.
+/// The link between two processes for one device.
 struct Link {
     channel: Channel,
     board: Arc<Board>,

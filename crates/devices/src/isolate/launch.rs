@@ -87,7 +87,7 @@ impl Launch {
         Ok(())
     }
 
-    /// How many params.
+    /// The number of params.
     pub fn params(&self) -> u32 {
         self.params as u32
     }
@@ -166,7 +166,7 @@ pub struct Node {
     launch: Option<Launch>,
 }
 
-/// What a segment is built from, as it was read.
+/// Parts of a segment, as read from a message.
 pub struct Parts {
     nodes: Vec<Node>,
     ranges: Vec<RawRange>,

@@ -26,7 +26,7 @@ const MOST_PREPARED: u64 = 1 << 48;
 /// The fewest bytes of a row in a message.
 const ROW_BYTES: usize = 40;
 
-/// What a row of a driver says, as `kernel.h` has it.
+/// A row of a driver's table, as `kernel.h` has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowFacts {
     pub kernel: String,
@@ -42,7 +42,7 @@ pub struct RowFacts {
     pub prepares: bool,
 }
 
-/// What a driver says about itself.
+/// The table of a driver: its name, capabilities, costs and rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     pub name: String,
@@ -146,7 +146,7 @@ pub struct Library {
     server: ShortMutex<Option<Arc<Server>>>,
     sizes: ShortMutex<HashMap<Geometry, u64>>,
     features: ShortMutex<HashMap<u32, u64>>,
-    /// What went wrong where no error can be given back: the next `open` says it.
+    /// An error of a call that cannot return one: the next `open` reports it.
     fault: ShortMutex<Option<String>>,
 }
 
@@ -200,7 +200,7 @@ impl Library {
         Ok(Arc::new(server))
     }
 
-    /// What went wrong before, once.
+    /// Takes the error of an earlier call that could not return it.
     pub fn take_fault(&self) -> Option<String> {
         self.fault.lock().take()
     }

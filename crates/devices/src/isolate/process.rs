@@ -221,8 +221,8 @@ impl Drop for Process {
     }
 }
 
-/// What is printed goes where errors do: standard output belongs to this process. A group of its
-/// own keeps Ctrl-C away from it.
+/// The command that starts a driver's process. It prints to standard error, as standard output
+/// belongs to this process. A process group of its own keeps Ctrl-C away from it.
 fn command(program: &Program, input: OwnedFd) -> io::Result<Command> {
     let mut command = Command::new(&program.file);
     let errors = io::stderr().as_fd().try_clone_to_owned();

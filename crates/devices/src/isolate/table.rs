@@ -24,7 +24,7 @@ static ALL: [Slot; SLOTS] = [const { Slot::new() }; SLOTS];
 macro_rules! tables {
     ($($slot:literal)*) => {
         static FUNCTIONS: [RawFunctions; SLOTS] = [$(functions::<$slot>(),)*];
-        /// What a slot cannot share with others.
+        /// The functions that get no device, and so are different for each slot.
         static OWN: [Own; SLOTS] = [$(Own {
             count: count::<$slot>,
             features: features::<$slot>,
@@ -112,7 +112,7 @@ pub unsafe fn lost(functions: &RawFunctions, raw: Opaque) -> Option<Lost> {
     unsafe { device(raw) }.ok()?.lost()
 }
 
-/// What `open` gives: a device, or the words for `reason`.
+/// The result of `open`: a device, or the words for `reason`.
 enum Opened {
     Device(Arc<Device>),
     Refused(String),

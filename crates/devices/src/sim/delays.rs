@@ -1,5 +1,5 @@
-//! What a user asks of `sim`: times that commands take, for measures of plans that overlap
-//! transfers with work, and kernels that it lacks, for measures of fallback.
+//! Settings of `sim` by the user: times that commands take, for measurements of plans that overlap
+//! transfers with work, and kernels that it lacks, for measurements of fallback.
 
 use cloakwork_kernels::host_rows;
 use cloakwork_process::Once;
@@ -18,7 +18,7 @@ pub struct Delays {
     pub elements_per_us: Option<u64>,
 }
 
-/// What the environment asks for.
+/// Settings that the environment requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// None: random delays.
@@ -74,7 +74,7 @@ impl Settings {
     }
 }
 
-/// What the environment asks for, or why it cannot be read.
+/// The settings that the environment requests, or why it cannot be read.
 pub fn asked() -> Result<&'static Settings, &'static str> {
     static ASKED: Once<Result<Settings, String>> = Once::new();
     let asked = ASKED.get_or_init(|| match std::env::var(VARIABLE) {

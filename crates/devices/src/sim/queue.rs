@@ -18,7 +18,7 @@ const STACK_BYTES: usize = 256 << 10;
 /// The longest delay.
 const MOST_LATE_US: u64 = 200;
 
-/// What queue and device share with their threads.
+/// State that a queue and its device share with their threads.
 #[derive(Default)]
 pub struct Shared {
     pub memory: Mutex<Memory>,
@@ -26,20 +26,20 @@ pub struct Shared {
     pub changed: Condvar,
 }
 
-/// What has happened on a device.
+/// Events and errors of a device so far.
 #[derive(Default)]
 pub struct State {
     /// Queues so far.
     pub queues: u64,
     /// The last event of each queue that has happened.
     pub happened: HashMap<u64, u64>,
-    /// What went wrong in each queue.
+    /// The error of each queue that failed.
     pub failed: HashMap<u64, Failure>,
     /// The last words for `reason`.
     pub words: String,
 }
 
-/// What went wrong in a queue.
+/// The error of a queue.
 #[derive(Clone)]
 pub struct Failure {
     /// Events up to this one happened before.
@@ -86,7 +86,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// The work of a command, which decides its delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// So many launches, and elements that they visit.
+    /// The number of launches, and of elements that they visit.
     Launches(u32, u64),
     Transfer,
     Other,
@@ -95,7 +95,7 @@ pub enum Kind {
 /// A command of a queue.
 pub type Command = Box<dyn FnOnce(&Shared) -> Result<(), Why> + Send>;
 
-/// What the thread is told.
+/// A message to the thread of a queue.
 enum Message {
     Do(Kind, Command),
     Happens(u64),

@@ -19,9 +19,9 @@ pub static FUNCTIONS: RawSegmentFunctions = RawSegmentFunctions {
     release,
 };
 
-/// What undefined bytes are overwritten with.
+/// The byte that overwrites undefined bytes.
 const NOISE: u8 = 0xA5;
-/// So many bytes of a stretch of undefined ones.
+/// The most bytes that are overwritten of one undefined range.
 const MOST_NOISE: usize = 1 << 16;
 
 /// The work of a node, over pointers of the process.
@@ -35,7 +35,7 @@ enum Work {
 
 struct Node {
     work: Work,
-    /// How many nodes it is after.
+    /// The number of nodes that must be done before it.
     after: u32,
     /// The nodes that are after it.
     next: Vec<u32>,
@@ -68,7 +68,8 @@ fn bytes_of(range: &RawRange) -> Range<usize> {
 struct InUse<'a> {
     /// Those to come, the first at the end.
     later: Vec<&'a RawRange>,
-    /// Where they begin and end, and the last node that uses them. None overlap.
+    /// The ranges in use, by their start: their end, and the last node that uses them. None
+    /// overlap.
     now: BTreeMap<usize, (usize, u32)>,
     /// The places of operands without elements.
     empty: BTreeSet<usize>,
@@ -151,7 +152,7 @@ fn without(
     left
 }
 
-/// Where the bytes are that ranges without a flag hold, and ranges with it do not.
+/// The bytes that ranges without a flag contain, and ranges with the flag do not.
 fn undefined(memory: &Memory, ranges: &[RawRange], flag: u64) -> Result<Vec<(At, usize)>, String> {
     let flagged = |is: bool| {
         let found = ranges

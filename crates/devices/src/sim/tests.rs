@@ -92,7 +92,7 @@ fn what_leaves_an_allocation_is_refused_in_words() {
     );
 }
 
-/// What devices of the made-up driver differ in.
+/// The feature that one of the made-up driver's devices has and the others lack.
 const MATRIX_UNITS: u64 = 1 << Isa::FIRST_OWN;
 
 unsafe extern "C" fn three_rows(count: *mut u64) -> *const RawKernelRow {
@@ -148,7 +148,7 @@ struct Sums {
     queue: Queue,
 }
 
-/// Which of the memory's tensors a launch adds to which: `to = from + from`, and nodes before it.
+/// An addition of tensors of the memory, `to = from + from`, and the nodes before it.
 type Sum<'a> = (usize, usize, &'a [u32]);
 
 impl Sums {
@@ -232,7 +232,7 @@ impl Sums {
     }
 }
 
-/// What undefined numbers are.
+/// The number that overwritten undefined bytes make.
 const NOISE: i64 = i64::from_ne_bytes([0xA5; 8]);
 
 #[test]

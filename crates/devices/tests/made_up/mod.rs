@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-/// What nobody has given back.
+/// Objects of the driver that are not released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
     pub allocations: u64,
@@ -48,7 +48,7 @@ impl MadeUp {
         set(self.libcuda, settings);
     }
 
-    /// What nobody has given back now.
+    /// The objects that are not released now.
     pub fn live(&self) -> Live {
         type Count = unsafe extern "C" fn(*mut u64);
         let mut counts = [0; 4];

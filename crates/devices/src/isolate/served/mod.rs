@@ -1,4 +1,4 @@
-//! What runs in the process of a driver: it loads the driver, and does what its parent asks.
+//! The process of a driver: it loads the driver, and executes its parent's requests.
 //!
 //! Messages of one device are served by one thread, in their order; those that belong to no device
 //! by the main thread. The process ends with its parent, or when that closes the socket.
