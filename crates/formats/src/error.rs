@@ -1,4 +1,4 @@
-//! What goes wrong at loading and saving. Decides how places and hints read.
+//! Errors of loading and saving. Decides how places and hints read.
 
 use std::fmt;
 use std::io;
@@ -40,19 +40,19 @@ impl fmt::Display for Place {
     }
 }
 
-/// Something other than was expected.
+/// Content that differs from the expected content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// What should be there.
+    /// The expected content, in words.
     pub expected: Box<str>,
-    /// What is there.
+    /// The content that was found, in words.
     pub got: Box<str>,
-    /// What to do; may be empty.
+    /// Advice; may be empty.
     pub hint: Box<str>,
 }
 
 impl Mismatch {
-    /// What was expected, what came, and what to do.
+    /// A mismatch: expected, got, and advice.
     pub fn new(
         expected: impl Into<Box<str>>,
         got: impl Into<Box<str>>,
@@ -85,7 +85,7 @@ pub enum LoadError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// It is not a readable file.
@@ -104,25 +104,25 @@ pub enum LoadError {
     /// The text is not a transcript.
     #[error("{place}{}: {why}", within(*step, path))]
     Text {
-        /// Where in the file.
+        /// The place in the file.
         place: Place,
         /// The step that holds it, if one does.
         step: Option<u64>,
         /// The way to it through the JSON: `transcript[17][1].args[2]`.
         path: Box<str>,
-        /// What is wrong there.
+        /// The mismatch at that place.
         why: Mismatch,
     },
     /// The data of a host tensor in a transcript.
     #[error("{place}{}: {source}", within(Some(*step), path))]
     Payload {
-        /// Where the data begins, or the first wrong character of it.
+        /// The start of the data, or its first wrong character.
         place: Place,
         /// The step that holds it.
         step: u64,
-        /// Which argument of the step: `args[0]` or `out`.
+        /// The argument of the step: `args[0]` or `out`.
         path: Box<str>,
-        /// What is wrong with it.
+        /// The error in the data.
         source: Box<TensorError>,
     },
     /// A file that should be one tensor.
@@ -130,7 +130,7 @@ pub enum LoadError {
     Tensor {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error in the file.
         source: TensorError,
     },
     /// The project's own container.
@@ -139,13 +139,13 @@ pub enum LoadError {
         hinted(hint)
     )]
     Container {
-        /// Where in the file.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// What should stand there.
+        /// The expected content, in words.
         expected: Box<str>,
-        /// What stands there.
+        /// The content that was found, in words.
         got: Box<str>,
-        /// What to do; may be empty.
+        /// Advice; may be empty.
         hint: Box<str>,
     },
     /// A file of circom or snarkjs.
@@ -155,9 +155,9 @@ pub enum LoadError {
         file: &'static str,
         /// The section, if one is being read.
         section: Option<Box<str>>,
-        /// Where in the file.
+        /// Offset in the file, in bytes.
         offset: u64,
-        /// What is wrong there.
+        /// The mismatch at that place.
         why: Mismatch,
     },
     /// JSON of snarkjs.
@@ -167,15 +167,15 @@ pub enum LoadError {
         file: &'static str,
         /// The way to it: `IC[3][1]`, or a line and column; may be none.
         place: Option<Box<str>>,
-        /// What is wrong there.
+        /// The mismatch at that place.
         why: Mismatch,
     },
     /// A file of another kind.
     #[error("expected a program, got {got}{}", hinted(hint))]
     Kind {
-        /// What the file seems to be.
+        /// The kind that the file seems to have.
         got: Box<str>,
-        /// What to do.
+        /// Advice.
         hint: Box<str>,
     },
 }
@@ -208,15 +208,15 @@ pub enum TensorError {
     Base64 {
         /// Characters before the wrong one.
         offset: u64,
-        /// What is wrong there.
+        /// The mismatch at that place.
         why: Mismatch,
     },
     /// The bytes are not a NumPy array that can be read.
     #[error("numpy array, byte {offset}: {why}")]
     Npy {
-        /// Where in the bytes.
+        /// Offset in the array, in bytes.
         offset: u64,
-        /// What is wrong there.
+        /// The mismatch at that place.
         why: Mismatch,
     },
     /// The bytes are not a torch tensor that can be read.
@@ -224,9 +224,9 @@ pub enum TensorError {
     Torch {
         /// `archive`, or the entry of the archive.
         part: Box<str>,
-        /// Where in that part.
+        /// Offset in that part, in bytes.
         offset: u64,
-        /// What is wrong there.
+        /// The mismatch at that place.
         why: Mismatch,
     },
 }
@@ -239,7 +239,7 @@ pub enum SaveError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Something stands there that must not be replaced.
@@ -247,11 +247,11 @@ pub enum SaveError {
     Target {
         /// The name that was given.
         path: PathBuf,
-        /// What may be written to.
+        /// The kinds of file that may be written to.
         expected: Box<str>,
-        /// What stands there.
+        /// The kind of file that is there.
         got: Box<str>,
-        /// What to do.
+        /// Advice.
         hint: Box<str>,
     },
     /// The form has no way to say this.
@@ -263,7 +263,7 @@ pub enum SaveError {
         op: Box<str>,
         /// `args[2]`, `out`, or the like.
         argument: Box<str>,
-        /// What the form can say, and what the program holds.
+        /// The mismatch: values of the form, and the program's value.
         why: Mismatch,
     },
     /// A program of several threads, in a form for programs of one.
@@ -275,11 +275,11 @@ pub enum SaveError {
     /// More of something than the container's 32-bit counts can say.
     #[error("expected at most {limit} {what}, got {got}")]
     TooMany {
-        /// What is counted.
+        /// The items that are counted.
         what: &'static str,
         /// The most there may be.
         limit: u64,
-        /// How many there are.
+        /// The number in the program.
         got: u64,
     },
 }

@@ -212,7 +212,7 @@ fn damaged(file: &[u8], damage: &[(prop::sample::Index, u8, u8)], alphabet: &[u8
     file
 }
 
-/// What is left of a tensor that loaded: everything that later layers rely on.
+/// Asserts the properties of a loaded tensor that later layers rely on.
 fn assert_sound(tensor: &HostTensor) {
     if tensor.ty().size_bytes() < 1 << 20 {
         let words = tensor.view().shape.elements() * tensor.dtype().components() as u64;

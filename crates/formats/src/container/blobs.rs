@@ -1,4 +1,4 @@
-//! What of a program's tensors goes into the file, each content once.
+//! The contents of a program's tensors as the file holds them, each once.
 
 use super::hash;
 use crate::layout::{MAX_EXPANDED_BYTES, gather};

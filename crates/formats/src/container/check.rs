@@ -1,4 +1,4 @@
-//! What keeps a program out of a container.
+//! Checks of a program before it is written to a container.
 
 use crate::{Mismatch, SaveError};
 use cloakwork_ir::{Arg, Op, Program, Step};

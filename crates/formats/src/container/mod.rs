@@ -28,7 +28,7 @@ use cloakwork_ir::{Bytes, Program};
 use std::ops::Range;
 use std::path::Path;
 
-/// What every container begins with.
+/// The first bytes of every container.
 pub(crate) const MAGIC: &[u8; 8] = b"\x89CWK\r\n\x1a\n";
 /// The version written, and the only one read.
 const VERSION: u32 = 1;

@@ -1,4 +1,5 @@
-//! What may be written to: a new name, or a regular file that nothing else of the same work uses.
+//! Claims of names to write to: a new name, or a regular file that nothing else of the same work
+//! uses.
 
 use super::temporary::Temporary;
 use crate::SaveError;
@@ -24,7 +25,7 @@ impl From<&Metadata> for Identity {
     }
 }
 
-/// Where a file will be.
+/// The identity of an output: an existing file, or a name in a folder.
 #[derive(Debug, PartialEq, Eq)]
 enum Place {
     /// A file that is there.
@@ -44,7 +45,7 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// What a path names, if it may be written to.
+    /// The target of a path, if it may be written to.
     pub(super) fn of(path: &Path) -> Result<Self, SaveError> {
         let failed = SaveError::write(path);
         let name = path.file_name().ok_or_else(|| {
@@ -107,7 +108,7 @@ fn check_kind(path: &Path, kind: FileType) -> Result<(), SaveError> {
     Err(refused(path, "a new name, or a regular file", &got, hint))
 }
 
-/// What a file is that is not a regular one.
+/// The kind of a file that is not a regular one, in words.
 pub(super) fn kind_name(kind: FileType) -> &'static str {
     if kind.is_dir() {
         "a folder"

@@ -26,19 +26,20 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering}
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 /// Reads that failed so far.
 static HARM: AtomicU64 = AtomicU64::new(0);
-/// Of how many of them the zeros have been taken away.
+/// Those of them whose zeros have been removed, by mapping the file again.
 static MENDED: AtomicU64 = AtomicU64::new(0);
 /// All slots that ever were: none is freed, and free ones are used again.
 static SLOTS: AtomicPtr<Slot> = AtomicPtr::new(ptr::null_mut());
 /// The file that was mapped again last. Whoever maps again holds it.
 static LAST: Mutex<Option<PathBuf>> = Mutex::new(None);
-/// Who handled the signal before.
+/// The handler of the signal before this one was installed.
 static BEFORE: Once<libc::sigaction> = Once::new();
 
 const FREE: usize = 0;
 const TAKEN: usize = 1;
 
-/// What the handler knows of a mapping. It may run in any thread at any time, and takes no lock.
+/// A mapping as the handler reads it. The handler may run in any thread at any time, and takes no
+/// lock.
 #[derive(Default)]
 struct Slot {
     /// First address; [`FREE`], or [`TAKEN`] while it is filled in.
@@ -302,7 +303,7 @@ fn cover(address: usize) -> bool {
     false
 }
 
-/// What would have happened without us.
+/// Hands a signal on to the handler before this one, or to the default action.
 fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
     let before = BEFORE.get();
     let function = before.map_or(libc::SIG_DFL, |before| before.sa_sigaction);

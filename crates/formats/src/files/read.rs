@@ -16,9 +16,9 @@ use zeroize::Zeroizing;
 const MAPPED_FROM_BYTES: u64 = 64 * 1024;
 /// The most that is read of a pipe, or of a file that does not know its size.
 pub const MOST_PIPE_BYTES: u64 = 1 << 30;
-/// What a system's pipe holds at a time.
+/// The most bytes that a pipe of the system holds at a time.
 const PIPE_BYTES: usize = 64 * 1024;
-/// What is read of a pipe at a time.
+/// The most bytes that are read of a pipe at a time.
 const PART_BYTES: usize = 1 << 20;
 /// How long a pipe is waited for at a time.
 const WAIT: Timespec = Timespec {
@@ -26,7 +26,7 @@ const WAIT: Timespec = Timespec {
     tv_nsec: 100_000_000,
 };
 
-/// What a file holds.
+/// Reads a file, or a pipe to its end.
 ///
 /// # Errors
 /// It cannot be read, is neither a regular file nor a pipe, or is a pipe that does not end.

@@ -9,7 +9,7 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-/// Who may read a file that is written. The process's umask, and the mode of a file that is
+/// Read access to a file that is written. The process's umask, and the mode of a file that is
 /// replaced, take from this and never add.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 /// The depth of nested values in skipped parts. Other parts nest as deep as their form.
 const MAX_DEPTH: u32 = 128;
 
-/// What kind of value comes next.
+/// The kind of the next value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Object,
@@ -238,7 +238,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What comes next, in words.
+    /// The next value, in words.
     fn describe(&mut self) -> String {
         self.blank();
         describe(self.text.get(self.at..).unwrap_or(&[]))

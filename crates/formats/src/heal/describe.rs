@@ -1,4 +1,4 @@
-//! What stands at a place of a text, in words and by JSON's grammar of numbers.
+//! Descriptions of values at a place of a text, in words and by JSON's grammar of numbers.
 
 /// The value at the start of a text, in words.
 pub(super) fn describe(rest: &[u8]) -> String {

@@ -8,7 +8,7 @@ use super::scalar;
 use cloakwork_ir::{Arg, Program, Step, Symbol, shortened};
 use std::borrow::Cow;
 
-/// What reading fills.
+/// The result of reading, filled step by step.
 #[derive(Default)]
 pub(super) struct Sink<'a> {
     pub(super) program: Program,

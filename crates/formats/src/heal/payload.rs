@@ -133,7 +133,8 @@ impl Payload<'_> {
         }
     }
 
-    /// What equal payloads agree on: cheap, and different enough among the payloads of a file.
+    /// A sample that equal payloads have in common: cheap, and different enough among the payloads
+    /// of a file.
     fn sample(&self) -> (Encoding, usize, [u8; 48]) {
         let text = &self.base64;
         let mut sample = [0; 48];

@@ -4,7 +4,7 @@
 use super::wrong;
 use crate::TensorError;
 
-/// What a header says, and where it says it.
+/// The entries of a header, and their places in it.
 #[derive(Debug)]
 pub(super) struct Header {
     pub(super) descr: String,

@@ -12,7 +12,7 @@ use crate::{Mismatch, TensorError};
 use cloakwork_ir::{Bytes, DType, HostTensor, Shape, Type, View};
 use literal::Header;
 
-/// What every `.npy` file begins with.
+/// The first bytes of every `.npy` file.
 pub(crate) const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// NumPy's kinds of numbers.
 const KINDS: [(&str, DType); 13] = [

@@ -14,7 +14,7 @@ use zip::Archive;
 /// Far above what one tensor needs.
 const MAX_PICKLE_BYTES: usize = 64 * 1024;
 
-/// What every zip file with entries begins with.
+/// The first bytes of every zip file with entries.
 pub(crate) const MAGIC: &[u8; 4] = b"PK\x03\x04";
 
 /// An error at a byte of the archive or of one of its entries.

@@ -1,4 +1,4 @@
-//! What the pickle machine can hold, and the two calls that it knows.
+//! Values of the pickle machine, and the two calls that it knows.
 
 use super::wrong;
 use crate::TensorError;
@@ -143,7 +143,7 @@ impl Value {
         })
     }
 
-    /// What calling this with these arguments gives, of the calls that are known.
+    /// The result of calling this with these arguments; none where the call is unknown.
     pub(super) fn call(&self, arguments: &Self) -> Option<Self> {
         let Self::Tuple(items, _) = arguments else {
             return None;

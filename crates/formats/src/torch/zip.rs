@@ -12,7 +12,7 @@ const ENTRY_BYTES: usize = 46;
 const LOCAL_BYTES: usize = 30;
 /// One tensor makes six entries or so.
 const MAX_ENTRIES: usize = 256;
-/// What stands where nothing else can be said of it.
+/// The description of an entry that errors cannot describe more exactly.
 const OTHER: &str = "something else";
 
 /// One stored file.

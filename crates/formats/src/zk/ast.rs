@@ -15,9 +15,9 @@ pub struct Ast {
     pub curve: Option<Curve>,
     /// Registers: what they hold and where.
     pub registers: Table<Register>,
-    /// What each run is given.
+    /// Inputs: each run is given a tensor for each.
     pub inputs: Table<Input>,
-    /// What `Store` fills.
+    /// Outputs: `Store` fills them.
     pub outputs: Table<Type>,
     /// Data of the program.
     pub constants: Table<Constant>,
@@ -71,12 +71,12 @@ impl Ast {
     }
 }
 
-/// What a function of the caller's is called with.
+/// The types of a function of the caller's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Signature {
-    /// What it gives.
+    /// Types of its results.
     pub outs: Vec<Type>,
-    /// What it reads.
+    /// Types of its operands.
     pub ins: Vec<Type>,
 }
 
@@ -91,11 +91,11 @@ pub const fn scalars(curve: Curve) -> DType {
 pub enum Type {
     /// Elements.
     Tensor {
-        /// Of what type.
+        /// Type of the elements.
         dtype: DType,
         /// Sizes.
         shape: Vec<u64>,
-        /// What they are, of a polynomial.
+        /// The form of a polynomial, where it is known.
         repr: Option<Repr>,
     },
     /// A Fiat-Shamir transcript.
@@ -114,7 +114,7 @@ pub enum Type {
 }
 
 impl Type {
-    /// What the elements of a polynomial are, where the type says it.
+    /// The form of a polynomial, where the type states it.
     #[must_use]
     pub const fn repr(&self) -> Option<Repr> {
         match self {
@@ -123,7 +123,7 @@ impl Type {
         }
     }
 
-    /// It in words, as far as registers of the same dtype and sizes may differ.
+    /// The type in words, as far as registers of the same dtype and sizes may differ.
     #[must_use]
     pub fn described(&self) -> String {
         match self {
@@ -149,21 +149,21 @@ impl Type {
     }
 }
 
-/// What a register is declared as.
+/// The declaration of a register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Register {
-    /// What it holds.
+    /// Type of the contents.
     pub ty: Type,
-    /// Where: `cpu`, `gpu:0`, `disk`.
+    /// The device: `cpu`, `gpu:0`, `disk`.
     pub device: String,
 }
 
-/// What a run is given.
+/// The declaration of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
     /// Its type.
     pub ty: Type,
-    /// Where it lies.
+    /// The device that the input lies on.
     pub device: String,
     /// Whether the program may write it and must free it.
     pub consume: bool,
@@ -174,7 +174,7 @@ pub struct Input {
 pub struct Constant {
     /// Its type.
     pub ty: Type,
-    /// Where it lies.
+    /// The device that the constant lies on.
     pub device: String,
     /// Its elements.
     pub data: Data,
@@ -191,14 +191,14 @@ pub enum Data {
         file: String,
         /// Bytes before the first element.
         offset: u64,
-        /// How many bytes.
+        /// Number of bytes.
         bytes: u64,
         /// Their SHA-256, in hexadecimal.
         sha256: Option<String>,
     },
 }
 
-/// What an event is declared as.
+/// The declaration of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     /// The device whose streams record it; none: a thread does.
@@ -208,11 +208,11 @@ pub struct Event {
 /// An instruction with what may stand beside each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation, with its fields.
     pub op: Operation,
     /// Its name in messages; none: its path, such as `main/12`.
     pub id: Option<String>,
-    /// Where the call of the builder stands that made it.
+    /// The place of the builder's call that made it.
     pub src_loc: Option<String>,
     /// A label for profiles.
     pub track: Option<String>,
@@ -221,7 +221,7 @@ pub struct Instruction {
 /// Place in a static plan of memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placed {
-    /// Which pool.
+    /// The name of the pool.
     pub pool: String,
     /// Bytes before it.
     pub offset: u64,
@@ -238,7 +238,7 @@ pub enum Entry {
     Rest,
 }
 
-/// What a slice takes.
+/// The elements that a slice takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sliced {
     /// `start:end:step` of a tensor of one axis.
@@ -256,9 +256,9 @@ pub enum Viewed {
     Permute(Vec<u64>),
     /// An axis of size one, repeated.
     Expand {
-        /// Which axis.
+        /// The axis.
         axis: u64,
-        /// How many times.
+        /// The number of repetitions.
         repeat: u64,
     },
     /// NumPy's broadcast.

@@ -22,7 +22,7 @@ pub enum Files {
 /// `[.., words]`.
 #[derive(Clone, Debug)]
 pub struct Canonical {
-    /// What the elements are.
+    /// Type of the elements.
     pub dtype: DType,
     /// The words.
     pub words: HostTensor,

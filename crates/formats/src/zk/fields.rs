@@ -121,7 +121,7 @@ impl<'a, 'f> Fields<'a, 'f> {
         self.ok
     }
 
-    /// What a value is read as; a finding where it is none of the kind.
+    /// Reads a value; adds a finding where it is of another kind.
     fn read<T>(
         &mut self,
         key: &str,
@@ -152,7 +152,7 @@ impl<'a, 'f> Fields<'a, 'f> {
         list.unwrap_or_default()
     }
 
-    /// What a name stands for; a finding where it stands for nothing.
+    /// Passes on the meaning of a name; adds a finding where the name is unknown.
     pub fn known<T>(
         &mut self,
         key: &str,

@@ -14,7 +14,7 @@ use cloakwork_ir::{Curve, Finding};
 /// fields are written in this order.
 macro_rules! instructions {
     ($($name:ident { $($field:ident: $type:ty = $kind:ident),* })*) => {
-        /// What an instruction does; fields as in the file.
+        /// The operation of an instruction; fields as in the file.
         #[derive(Clone, Debug, PartialEq, Eq)]
         #[allow(missing_docs)]
         pub enum Operation {
@@ -189,7 +189,7 @@ fn one(mut fields: Fields<'_, '_>) -> Instruction {
     }
 }
 
-/// What is left of an instruction that cannot be read: the registers that it would define.
+/// The rest of an instruction that cannot be read: the registers that it would define.
 fn unreadable(name: String, op: &Operation) -> Operation {
     let named = op.defines().into_iter().filter(|name| !name.is_empty());
     Operation::Unreadable {
@@ -231,7 +231,7 @@ impl Operation {
         }
     }
 
-    /// What it does, as messages say it: its name, and that of the function that it calls.
+    /// The operation as messages name it: its name, and that of the function that it calls.
     #[must_use]
     pub fn said(&self) -> String {
         match self {

@@ -8,7 +8,7 @@ use super::value::Value;
 use super::write::Writer;
 use cloakwork_ir::Repr;
 
-/// What an instruction does with the names in a field.
+/// The role of a field's names in an instruction.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Defines registers.

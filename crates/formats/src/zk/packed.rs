@@ -12,7 +12,7 @@ const INSTRUCTIONS: &str = "instructions";
 /// Notes that name the files, in the order of the container's tensors, begin so.
 const FILE: &str = "file ";
 
-/// What a container holds of a program.
+/// Packs a program and the files of its constants into a program for a container.
 ///
 /// # Errors
 /// A file of its constants cannot be read.

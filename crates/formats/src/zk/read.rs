@@ -11,7 +11,7 @@ use cloakwork_ir::{Device, Finding};
 pub struct Parsed {
     /// The program.
     pub ast: Ast,
-    /// What is wrong.
+    /// The findings of reading.
     pub findings: Vec<Finding>,
 }
 

@@ -26,7 +26,7 @@ const TABLES: [(&str, &str); 8] = [
     ("function", "user_functions"),
     ("budget", "budget"),
 ];
-/// What ends a word.
+/// Bytes that end a word.
 const ENDS: &[u8] = b" \t\r\n,;=[]{}\"";
 
 /// The text of a tree of a program.
@@ -158,7 +158,7 @@ pub(super) fn parse(text: &[u8]) -> Result<Value, LoadError> {
     })
 }
 
-/// Where, what was expected, and what to do.
+/// A mistake: the place, the expected content, and advice.
 type Mistake = (usize, String, &'static str);
 
 struct Reader<'a> {

@@ -65,7 +65,7 @@ impl Value {
         }
     }
 
-    /// What it is, in words.
+    /// The value in words.
     #[must_use]
     pub fn described(&self) -> String {
         match self {

@@ -1,4 +1,4 @@
-//! What is not a program is an error with its place; what is wrong with parts of one is found.
+//! Malformed programs are errors with their place; faults in parts of a program are findings.
 
 use cloakwork_formats::zk::parse;
 

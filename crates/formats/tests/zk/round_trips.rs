@@ -1,4 +1,4 @@
-//! What is written reads back the same, whichever form it is written in.
+//! A program reads back unchanged from each form that it is written in.
 
 use cloakwork_formats::zk::{parse, to_json, to_text};
 use proptest::prelude::*;
