@@ -98,7 +98,7 @@ impl Uses {
     }
 }
 
-/// What is freed where.
+/// Registers to free, by the place of the free.
 #[derive(Default)]
 struct Frees {
     behind: HashMap<ProgramPoint, Vec<String>>,

@@ -1,7 +1,7 @@
 //! The functions of the instruction set, and the ops that they become.
 //!
-//! What a function of one op takes, the op's declaration says: how many operands, which attributes,
-//! and to the verifier which types. This list holds what a declaration cannot say.
+//! The op's declaration states the operands and attributes of a function of one op, and the
+//! verifier reads the types there. This list holds the rest.
 //!
 //! Of functions that are made of several ops, a parameter's pattern is a kind and sizes: `F`
 //! elements of one field, the same throughout; `E` the same, or numbers of one dtype; `T` a
@@ -20,9 +20,9 @@ use cloakwork_ops::{OpDef, Param, ParamKind, named};
 pub struct Function {
     /// Its name.
     pub name: &'static str,
-    /// What it takes and gives.
+    /// Types of its operands and results.
     pub(crate) takes: Takes,
-    /// How it becomes ops.
+    /// The way in which it becomes ops.
     pub(crate) kind: Kind,
     /// Attributes that no op has.
     own_attrs: &'static [Attr],
@@ -33,39 +33,39 @@ pub struct Function {
 pub struct Attr {
     /// Its name.
     pub name: &'static str,
-    /// What it is: `int`, `bool`, `text`, `list`, or the words that it may be.
+    /// Its kind: `int`, `bool`, `text`, `list`, or the words that it may be.
     pub kind: &'static str,
     /// Whether it must be given.
     pub required: bool,
 }
 
-/// What a function takes and gives.
+/// Types of a function's operands and results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Takes {
-    /// What the declaration of its op takes.
+    /// As the declaration of its op has them.
     Declared,
-    /// Of that, elements: points have a function of their own.
+    /// As declared, for elements: points have a function of their own.
     Elements,
-    /// Of that, points.
+    /// As declared, for points.
     Points,
-    /// Of that, what has no axes.
+    /// As declared, for tensors without axes.
     Scalars,
-    /// What these patterns say.
+    /// As these patterns have them.
     Patterns(Patterns),
 }
 
-/// Patterns of what a function of several ops takes and gives.
+/// Patterns of the operands and results of a function of several ops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patterns {
-    /// What it writes.
+    /// Results.
     pub outs: &'static [&'static str],
-    /// What it reads.
+    /// Operands.
     pub ins: &'static [&'static str],
-    /// What it computes.
+    /// Description of the computation.
     pub doc: &'static str,
 }
 
-/// How a function becomes ops.
+/// The way in which a function becomes ops.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// This op, element by element: pieces of windows one after another.
@@ -118,7 +118,7 @@ const fn need(name: &'static str, kind: &'static str) -> Attr {
 
 const SCALAR_AT: Attr = attr("scalar_at", "all | constant_term");
 
-/// What a function takes and gives, in patterns, and what it computes.
+/// Types of operands and results as patterns, and a description of the computation.
 const fn takes(outs: List, ins: List, doc: &'static str) -> Takes {
     Takes::Patterns(Patterns { outs, ins, doc })
 }

@@ -14,7 +14,7 @@ use cloakwork_ops::{OpDef, named};
 
 /// Steps of one call, at most.
 const MAX_STEPS: usize = 4096;
-/// What each step is called in ops, and how many operands it takes.
+/// The steps: their names, their ops, and their numbers of operands.
 static STEPS: [(&str, &OpDef, usize); 6] = [
     ("add", &named::ADD, 2),
     ("div", &named::DIVIDE, 2),

@@ -34,23 +34,23 @@ const LEAST_STEPS: usize = 1 << 8;
 /// Converts canonical words to a tensor in memory's form, or says why they are invalid.
 pub type Convert<'a> = dyn Fn(&Canonical) -> Result<HostTensor, String> + 'a;
 
-/// An output that is not the user's, but shown.
+/// An output that the program prints and does not return to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Printed {
-    /// Its name.
+    /// The name of the output.
     pub output: String,
-    /// What to show it under.
+    /// The label that it is printed under.
     pub label: String,
 }
 
-/// What a program is lowered to.
+/// The result of lowering a program.
 #[derive(Debug, Default)]
 pub struct Lowered {
     /// The steps.
     pub program: Program,
-    /// What is wrong.
+    /// The findings, those of the constants among them.
     pub findings: Vec<Finding>,
-    /// What is shown, in order.
+    /// The outputs that are printed, in order.
     pub printed: Vec<Printed>,
 }
 
@@ -128,7 +128,7 @@ fn converted<'a>(
     (converted, found)
 }
 
-/// What all runs share.
+/// State that all runs share.
 struct Shared<'a> {
     ast: &'a Ast,
     statics: &'a Statics<'a>,
@@ -150,7 +150,7 @@ pub(crate) struct Lowering<'a> {
     /// The note of the steps of the instruction at hand.
     note: Note,
     label: String,
-    /// What random elements of the instruction follow from, if it says nothing else.
+    /// The domain of random elements of an instruction that states none.
     domain: String,
     fresh: u32,
     /// Calls of the caller's functions so far.

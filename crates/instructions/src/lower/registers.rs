@@ -1,4 +1,4 @@
-//! What registers hold, as far as it is known without running: types, windows, devices.
+//! Contents of registers as far as they are known without running: types, windows, devices.
 
 use super::{Lowering, Refusal, refuse};
 use crate::window::Window;
@@ -6,7 +6,7 @@ use cloakwork_formats::zk::Type;
 use cloakwork_ir::{Curve, DType, Shape, Step, Symbol, Threaded, View};
 use std::collections::{BTreeSet, HashMap};
 
-/// What a register holds.
+/// The contents of a register.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Register {
     pub name: String,
@@ -15,7 +15,7 @@ pub(crate) struct Register {
     /// Its strides in the buffer, where it is one piece.
     pub view: View,
     pub device: String,
-    /// Which elements of its buffer, where it is a window of one axis.
+    /// The elements of its buffer, where it is a window of one axis.
     pub window: Option<Window>,
     /// The register whose name stands for the whole buffer.
     pub whole: String,
@@ -135,7 +135,7 @@ pub(super) fn range_view(offset: u64, len: u64) -> View {
     view
 }
 
-/// What a run over all threads has seen.
+/// Facts that a run over all threads has collected.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Known {
     /// All definitions of each register, whichever thread has them.
@@ -148,13 +148,13 @@ pub(super) struct Known {
     pub drawn_on: BTreeSet<String>,
 }
 
-/// What registers hold, while threads are gone through.
+/// Contents of registers, while threads are gone through.
 pub(super) struct Registers {
     /// From the run before.
     known: Known,
     /// In this run.
     pub now: Known,
-    /// In this thread; none: what it holds is unknown.
+    /// In this thread; none: the contents are unknown.
     here: HashMap<String, Option<Register>>,
     /// How many look-ups and draws await another run.
     pub unresolved: u32,
@@ -237,7 +237,7 @@ impl Registers {
 }
 
 impl Lowering<'_> {
-    /// What a register that is a tensor holds at this instruction.
+    /// The contents of a register that is a tensor, at this instruction.
     pub(super) fn tensor(&mut self, name: &str) -> Result<Register, Refusal> {
         let register = self.lookup(name)?;
         if register.parts.is_some() {
@@ -247,7 +247,7 @@ impl Lowering<'_> {
         Ok(register)
     }
 
-    /// What a register holds at this instruction.
+    /// The contents of a register at this instruction.
     pub(super) fn lookup(&mut self, name: &str) -> Result<Register, Refusal> {
         let registers = &mut self.registers;
         if let Some(here) = registers.here.get(name) {

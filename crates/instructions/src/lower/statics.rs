@@ -1,4 +1,4 @@
-//! What can be said of a program before any of it is lowered.
+//! Facts about a program that hold before any of it is lowered.
 
 use cloakwork_formats::zk::{Ast, Constant, Input, Instruction, Operation, Register, Table, Type};
 use cloakwork_ir::DType;
@@ -13,7 +13,7 @@ pub(super) struct Statics<'a> {
     pub outputs: HashMap<&'a str, &'a Type>,
     /// Entries of tables that could not be read, by table and name.
     broken: HashSet<(&'a str, &'a str)>,
-    /// How often instructions are named so.
+    /// The number of instructions of each name.
     ids: HashMap<&'a str, u32>,
     /// Outputs that something fills, or may fill.
     stored: HashSet<&'a str>,
@@ -27,7 +27,7 @@ pub(super) struct Statics<'a> {
     freed: HashSet<&'a str>,
     /// Registers of constants, and of inputs that stay the caller's.
     borrowed: HashSet<&'a str>,
-    /// Which register takes over what another holds.
+    /// For each register that is moved, the register that takes over its contents.
     moves: HashMap<&'a str, &'a str>,
     /// Whether a window is put over the whole buffer of a view.
     pub whole_windows: bool,
@@ -138,8 +138,8 @@ impl<'a> Statics<'a> {
         self.broken.iter().any(|(table, _)| tables.contains(table))
     }
 
-    /// What messages call an instruction: its own name; its place where the name does not tell it
-    /// apart from others.
+    /// The label of an instruction in messages: its own name; its place where the name does not
+    /// tell it apart from others.
     pub fn label(&self, id: Option<&String>, place: &str) -> String {
         let Some(id) = id else {
             return place.to_owned();
@@ -164,7 +164,7 @@ impl<'a> Statics<'a> {
         names.filter(move |name| !is_stored(name))
     }
 
-    /// Which of the names that a buffer goes by in turn comes last.
+    /// The last of the names that a buffer has one after another.
     pub fn last_name(&self, name: &str) -> String {
         let (mut name, mut seen) = (name, HashSet::new());
         while let Some(next) = self.moves.get(name).filter(|_| seen.insert(name)) {

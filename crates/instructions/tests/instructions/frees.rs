@@ -1,4 +1,4 @@
-//! What a program leaves allocated is freed where its last use is sure.
+//! Memory that a program leaves allocated is freed where its last use is sure.
 
 use cloakwork_formats::zk::{parse, to_text};
 use cloakwork_instructions::with_frees;

@@ -1,4 +1,4 @@
-//! What instructions become.
+//! Lowering of instructions to ops.
 
 use cloakwork_formats::zk::{Ast, Canonical, Files, parse};
 use cloakwork_instructions::{Lowered, lower};

@@ -1,4 +1,4 @@
-//! What is wrong with a program is found, all at once, each under its code.
+//! Faults of a program are found all at once, each under its code.
 
 use super::lowering::lowered;
 use cloakwork_formats::zk::parse;
