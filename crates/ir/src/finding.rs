@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     /// The program cannot run.
     Error,
-    /// It runs, but something is odd.
+    /// The program runs, but something is odd.
     Warning,
 }
 
@@ -23,16 +23,16 @@ impl fmt::Display for Severity {
 /// One thing that is wrong or odd.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// How bad it is.
+    /// The severity.
     pub severity: Severity,
     /// The kind: a code of the verifier, of an op's rules, or of the instruction set: `V01`.
     pub code: &'static str,
     /// The step it is about, counted from 0.
     pub step: u32,
-    /// That step as messages name it, in a program of instructions: its instruction; empty: the
+    /// The step's name in messages, in a program of instructions: its instruction; empty: the
     /// program as a whole.
     pub label: Option<String>,
-    /// Where that instruction was written: a file and a line.
+    /// The place where that instruction was written: a file and a line.
     pub written: Option<String>,
     /// Whether names are registers of a program of instructions, not tensors of one of steps.
     pub registers: bool,

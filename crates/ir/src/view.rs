@@ -78,7 +78,7 @@ pub enum ViewError {
     /// An axis whose size must be one.
     #[error("axis {axis} of size {size}")]
     NotOne {
-        /// Which axis.
+        /// The axis.
         axis: usize,
         /// Its size.
         size: u64,
@@ -88,7 +88,7 @@ pub enum ViewError {
     Range {
         /// The entry, as text.
         what: String,
-        /// Which axis.
+        /// The axis.
         axis: usize,
         /// Its size.
         size: u64,
