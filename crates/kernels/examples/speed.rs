@@ -28,7 +28,7 @@ struct Case {
     split: usize,
     operands: Vec<Option<(Vec<i64>, Vec<i64>)>>,
     params: Vec<i64>,
-    /// What a nanosecond is divided by, and its name.
+    /// The work of a launch in units, and the name of the unit: times are shown per unit.
     work: u64,
     unit: &'static str,
 }

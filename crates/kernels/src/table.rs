@@ -179,7 +179,7 @@ unsafe fn read_row(raw: &'static RawKernelRow) -> Result<KernelRow, String> {
 /// `run` of a row that only its driver runs.
 pub(crate) unsafe extern "C" fn elsewhere(_: *const RawLaunch, _: u64, _: u64, _: *mut c_void) {}
 
-/// What a row says, unless it contradicts itself.
+/// Passes on a row unless it contradicts itself.
 fn consistent(row: KernelRow) -> Result<KernelRow, String> {
     let KernelRow { symbol, .. } = row;
     let wrong = [

@@ -9,7 +9,7 @@ use cloakwork_ir::DType;
 /// Primes below 2^50, which 52-bit multiply-add serves; the last is the largest of them.
 const NARROW: [i64; 4] = [3, 65_537, 1_125_899_906_826_241, (1 << 50) - 27];
 
-/// What one launch is about: `dims` are rows, coefficients, limbs from and to.
+/// Parameters of one launch: `dims` are rows, coefficients, limbs from and to.
 struct Case<'a> {
     dtype: DType,
     dims: [i64; 4],

@@ -76,7 +76,7 @@ fn is_of_libm(name: &str, isa: &str) -> bool {
                     .is_some_and(|base| known(&FUNCTIONS, base)))
 }
 
-/// What is wrong with an object's symbols.
+/// The faults of an object's symbols.
 fn findings(isa: &str, symbols: &str) -> Vec<String> {
     let mut wrong = vec![];
     for line in symbols.lines() {

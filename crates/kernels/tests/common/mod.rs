@@ -241,7 +241,8 @@ pub struct Ready {
     prepared: Constants,
 }
 
-/// What a row derived: one block, or one an index of its `prepared_axis` and pointers to them.
+/// Constants that a row derived: one block, or one an index of its `prepared_axis` and pointers to
+/// them.
 #[derive(Default)]
 struct Constants {
     blocks: Vec<Block>,

@@ -1,4 +1,4 @@
-//! What the client runs on secrets: samplers, and the arithmetic of encryption and decryption.
+//! Launches of the client on secrets: samplers, and the arithmetic of encryption and decryption.
 
 use crate::common::random::Random;
 use crate::common::{Call, Operand};
@@ -11,7 +11,7 @@ const SIZE: i64 = 64;
 /// Words of everything else: two of the widest vectors, and a rest.
 const ODD_SIZE: i64 = 21;
 
-/// What the words of a secret may be.
+/// The range of a secret's words.
 #[derive(Clone, Copy)]
 pub enum Range {
     Any,
@@ -26,7 +26,7 @@ pub struct Secret {
     range: Range,
 }
 
-/// Which secret.
+/// The contents of a secret.
 #[derive(Clone, Copy)]
 pub enum Kind {
     Least,

@@ -1,5 +1,5 @@
-//! What the client computes on secrets: neither the path that a kernel takes nor an address that it
-//! uses depends on them.
+//! Constant time of the client's kernels on secrets: neither the path that a kernel takes nor an
+//! address that it uses depends on them.
 //!
 //! Two instruments, and a leaky function before each of them:
 //!
@@ -163,7 +163,7 @@ fn word(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.try_into().unwrap())
 }
 
-/// What no kernel may do: another path for odd secrets.
+/// An error for these tests to find: another path for odd secrets.
 #[inline(never)]
 fn leaky_branch(secret: u64) -> u64 {
     if secret & 1 == 1 {
@@ -173,7 +173,7 @@ fn leaky_branch(secret: u64) -> u64 {
     }
 }
 
-/// What no kernel may do: an address from a secret.
+/// An error for these tests to find: an address from a secret.
 #[inline(never)]
 fn leaky_index(secret: u64) -> u64 {
     static TABLE: [u64; 16] = [7; 16];

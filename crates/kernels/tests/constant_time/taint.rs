@@ -7,7 +7,7 @@ const RUNNING_ON_VALGRIND: usize = 0x1001;
 const COUNT_ERRORS: usize = 0x1201;
 const MAKE_UNDEFINED: usize = 0x4d43_0001;
 
-/// What memcheck complains of.
+/// A kind of error that memcheck reports.
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// A jump depends on undefined memory.

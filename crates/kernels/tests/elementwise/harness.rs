@@ -311,7 +311,7 @@ fn compute(
     results
 }
 
-/// What stands around a result.
+/// The byte that fills the memory around a result.
 const CANARY: u8 = 0xa5;
 
 /// Elements as bytes, aligned for every type.
