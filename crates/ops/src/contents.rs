@@ -52,28 +52,28 @@ pub enum ContentCheck {
     Starts {
         /// The numbers.
         operand: &'static str,
-        /// Whose first axis they end at.
+        /// The operand whose first axis they end at.
         of: &'static str,
     },
     /// Indices into the first axis of another operand, from 0.
     Below {
         /// The indices.
         indices: &'static str,
-        /// What they index.
+        /// The operand that they index.
         operand: &'static str,
     },
     /// Rows of a table as `lookup_rows` finds them: below 0 is an input that the table lacks.
     LookupRows {
         /// The rows.
         rows: &'static str,
-        /// Whose first axis they index.
+        /// The operand whose first axis they index.
         table: &'static str,
     },
     /// Indices into an axis of another operand; negative ones count from the end.
     IndexInto {
         /// The indices.
         indices: &'static str,
-        /// What they index.
+        /// The operand that they index.
         operand: &'static str,
         /// Parameter that says which axis.
         axis: &'static str,
@@ -82,7 +82,7 @@ pub enum ContentCheck {
     TranscriptRoom {
         /// The transcript.
         transcript: &'static str,
-        /// What the call appends.
+        /// The bytes that the call appends.
         appends: Appends,
     },
     /// A transcript whose proof has as many bytes as this integer parameter says.

@@ -34,7 +34,7 @@ pub enum Source {
 /// One operand of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaunchOperand {
-    /// Which tensor.
+    /// The tensor that it reads or writes.
     pub source: Source,
     /// Where the iteration starts, in elements of the tensor's buffer.
     pub offset: i64,

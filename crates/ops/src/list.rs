@@ -213,7 +213,7 @@ pub enum FormError {
     },
 }
 
-/// What to do about a name that is near no op's.
+/// Advice for a name that is near no op's.
 pub const VENDORS_OP: &str = "a vendor's op is known once CLOAKWORK_DRIVERS names its driver \
                               (libmychip.so) or its declarations (libmychip.toml)";
 

@@ -1,4 +1,4 @@
-//! What memory holds is held to its dtype, wherever its elements lie.
+//! Elements in memory are checked against their dtype, whatever their strides.
 #![allow(clippy::unwrap_used)]
 
 use cloakwork_ir::{DType, FIELD_DTYPES, Field, HostTensor, Shape, View};

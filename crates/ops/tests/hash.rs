@@ -1,4 +1,4 @@
-//! What transcripts and draws demand, and where their launches write.
+//! Demands of transcripts and draws, and the ranges that their launches write.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

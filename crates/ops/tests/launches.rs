@@ -216,7 +216,7 @@ fn reach(launch: &Launch, operand: &LaunchOperand, also: &[(i64, i64)]) -> Optio
     Some(bounds)
 }
 
-/// What params say that a kernel runs through besides the dims: operand, size and stride.
+/// Axes of a kernel that params state and `dims` do not: operand, size and stride.
 fn hidden(launch: &Launch) -> Vec<(usize, i64, i64)> {
     let params = &launch.params;
     match launch.kernel {

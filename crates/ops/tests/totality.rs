@@ -1,4 +1,4 @@
-//! What every declaration must have: looped over, so that nothing can be forgotten.
+//! Properties that every declaration must have; each test loops over all declarations.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -13,7 +13,7 @@ use smallvec::{SmallVec, smallvec};
 pub(super) struct Sizes<'c> {
     /// Names in the order in which operands have them.
     named: Vec<(&'c str, u64)>,
-    /// What `...` stands for.
+    /// The axes that `...` stands for.
     leading: Shape,
 }
 

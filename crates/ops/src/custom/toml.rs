@@ -8,16 +8,16 @@ use std::fmt;
 use std::ops::Range;
 use toml_edit::{Document, Item, TableLike, Value};
 
-/// What is wrong with a declaration.
+/// An error in a declaration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclarationError {
     /// The file.
     pub file: String,
     /// The line, from 1.
     pub line: usize,
-    /// What could stand there.
+    /// The expected content.
     pub expected: String,
-    /// What stands there.
+    /// The content that was found.
     pub got: String,
 }
 

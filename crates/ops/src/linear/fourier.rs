@@ -189,7 +189,7 @@ fn operations(args: &Args) -> u64 {
     elements.saturating_mul(u64::from(rounds))
 }
 
-/// Which of the transforms.
+/// The kind of a transform.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Forward,
