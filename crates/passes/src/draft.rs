@@ -39,14 +39,14 @@ pub(crate) enum Change {
     },
     /// A copy of an operand into the room of a joined call; the first makes the room.
     Put {
-        /// Which joined call.
+        /// The joined call.
         group: u32,
         /// The operand.
         operand: ValueId,
     },
     /// A joined call; its parts are the results of the steps that it stands for.
     Run {
-        /// Which joined call.
+        /// The joined call.
         group: u32,
     },
 }
