@@ -72,7 +72,7 @@ impl Plan {
         }
     }
 
-    /// What a driver gets at once.
+    /// A segment: the steps that a driver gets at once.
     fn write_segment(&self, f: &mut fmt::Formatter<'_>, segment: &Segment) -> fmt::Result {
         let queue = self.steps[segment.first as usize].queue;
         let home = self.arenas[self.queues[queue as usize].arena as usize].home;

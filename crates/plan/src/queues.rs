@@ -1,5 +1,5 @@
-//! Who does which step, and what waits for what: the host does its steps one after another, and
-//! the queues of devices run beside it.
+//! Queues of steps, and the waits between them: the host runs its steps one after another, and the
+//! queues of devices run beside it.
 //!
 //! A device has three queues: one computes, one uploads, one downloads, so that the results of one
 //! launch leave while the operands of the next arrive. A step that touches bytes that a step of
@@ -13,10 +13,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 
-/// Who does steps in their order.
+/// A queue, which runs its steps in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// Whose memory it works on: index into [`Plan::arenas`]; 0 is the host itself.
+    /// Index into [`Plan::arenas`] of the memory that it works on; 0 is the host itself.
     pub arena: u16,
     /// Its work.
     pub role: Role,
@@ -48,7 +48,7 @@ impl Role {
     }
 }
 
-/// That the queue of a step waits for an event of another, before the step.
+/// A wait: the queue of a step waits for an event of another, before the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// The step.
@@ -127,7 +127,8 @@ fn queue_of(plan: &Plan, index: usize) -> u16 {
 struct Search<'a> {
     plan: &'a Plan,
     memories: FxHashMap<Room, Bytes>,
-    /// What stands for many readers: the last of each queue. Numbered behind the steps.
+    /// Joined readers: each stands for many, and holds the last reader of each queue. Numbered
+    /// behind the steps.
     joined: Vec<Latest>,
     /// For each queue, up to which step of each other it has waited.
     known: Vec<Latest>,

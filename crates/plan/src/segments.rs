@@ -20,9 +20,9 @@ use std::ops::Range;
 pub struct SegmentNode {
     /// The step. None for a join: nodes after it are after all nodes that it is after.
     pub step: Option<u32>,
-    /// Its first entry in the list of nodes that it is after.
+    /// Index of its first entry in the list of nodes that it is after.
     first_after: u32,
-    /// One past its last.
+    /// Index behind its last entry there.
     end_after: u32,
 }
 
@@ -31,7 +31,7 @@ pub struct SegmentNode {
 pub struct SegmentRange {
     /// The first of them: of a buffer, a constant or a status word.
     pub at: Address,
-    /// How many; none where an operand has no elements.
+    /// The number of bytes; 0 where an operand has no elements.
     pub bytes: u64,
     /// The nodes that access them, from the first to the last.
     pub life: Lifetime,
@@ -48,7 +48,7 @@ pub struct SegmentRange {
 pub struct Segment {
     /// The first step.
     pub first: u32,
-    /// One past the last.
+    /// The step behind the last.
     pub end: u32,
     /// Its nodes, in an order that keeps what the bytes demand.
     pub nodes: Vec<SegmentNode>,
@@ -64,7 +64,7 @@ impl Segment {
         &self.after[node.first_after as usize..node.end_after as usize]
     }
 
-    /// How many of its ranges there are: inputs, outputs, and neither.
+    /// The numbers of its ranges: inputs, outputs, and neither.
     pub(crate) fn counts(&self) -> [usize; 3] {
         let count = |is: fn(&SegmentRange) -> bool| self.ranges.iter().filter(|r| is(r)).count();
         [
@@ -168,7 +168,7 @@ struct Draft<'a> {
     segment: Segment,
     /// The bytes of memories with the nodes that last accessed them.
     memories: FxHashMap<Room, Bytes>,
-    /// What nodes access of buffers, constants and status words, by space and number.
+    /// The bytes that nodes access of buffers, constants and status words, by space and number.
     accessed: FxHashMap<(Space, u32), Vec<Accessed>>,
     /// The op of the last check.
     guard: Option<u32>,

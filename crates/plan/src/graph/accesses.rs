@@ -13,7 +13,7 @@ use std::ops::Range;
 pub(crate) struct Reach {
     /// The first byte.
     low: i64,
-    /// One past the last.
+    /// The byte behind the last.
     high: i64,
 }
 
@@ -109,8 +109,8 @@ pub(super) fn of_step(plan: &Plan, reaches: &[Reach], index: usize, found: &mut 
     }
 }
 
-/// What makes the steps of an op wait for the checks before them, whatever bytes they touch.
-/// `guard` is the op of the last check. Transfers wait for none: they look at no contents.
+/// An access that makes the steps of an op wait for the checks before them, whatever bytes they
+/// touch. `guard` is the op of the last check. Transfers wait for none: they look at no contents.
 pub(crate) fn guarded(step: &Step, guard: &mut Option<u32>) -> Option<Access> {
     let writes = matches!(step.work, Work::Check(_));
     if writes {

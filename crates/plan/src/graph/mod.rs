@@ -38,13 +38,13 @@ const TASK_NS: u64 = 600;
 /// Steps that run one after another on one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its first entry in [`Graph::units`].
+    /// Index of its first unit in [`Graph::units`].
     first_unit: u32,
-    /// One past its last.
+    /// Index behind its last unit.
     end_unit: u32,
-    /// Its first entry in the list of successors.
+    /// Index of its first entry in the list of successors.
     first_successor: u32,
-    /// One past its last.
+    /// Index behind its last entry there.
     end_successor: u32,
     /// The number of tasks that it waits for.
     pub waits: u32,

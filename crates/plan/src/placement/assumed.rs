@@ -1,5 +1,5 @@
-//! What is assumed of devices whose drivers state no costs: they compute as fast as a core of the
-//! host, and each launch and each transfer takes some microseconds beside its work. Without this,
+//! Assumed costs of devices whose drivers state none: they compute as fast as a core of the host,
+//! and each launch and each transfer takes some microseconds beside its work. Without these costs,
 //! any number of launches would seem better than one transfer.
 
 use super::facts::Task;
