@@ -70,7 +70,7 @@ pub fn frozen(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
     copied(tensor, || tensor.freeze(isa))
 }
 
-/// What others may see of a tensor: itself, or a copy where it lies in a mapped file, as they
+/// The tensor to export: itself, or a copy where it lies in a mapped file, as other libraries
 /// cannot handle a truncated file.
 pub fn exported(tensor: &eager::Tensor) -> PyResult<eager::Tensor> {
     if tensor.storage().is_mapped() {

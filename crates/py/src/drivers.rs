@@ -114,8 +114,7 @@ fn gpu_of(file: &Path) -> Option<u32> {
     file.to_str()?.strip_prefix("cuda:")?.parse().ok()
 }
 
-/// What the process of a driver does: it serves its parent, whose process number is given, and
-/// never returns.
+/// Serve a driver in a process of its own, for the parent with this process number; never returns.
 #[pyfunction]
 pub fn serve_driver(py: Python<'_>, parent: i32) {
     py.detach(|| isolate::serve(parent))

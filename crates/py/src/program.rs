@@ -227,7 +227,7 @@ impl Program {
         drop(replaced);
     }
 
-    /// What can be computed of the downloads, call by call: none where a call fails.
+    /// The downloads as far as they can be computed, call by call: none where a call fails.
     pub fn replay(
         &self,
         py: Python<'_>,
@@ -382,7 +382,7 @@ impl Program {
         Ok(Self::new(program))
     }
 
-    /// What the front end that wrote its file says of it.
+    /// The notes of the front end that wrote its file.
     fn notes(&self) -> BTreeMap<String, String> {
         self.program.notes.clone()
     }
@@ -419,7 +419,7 @@ impl Program {
         unlocked(py, || text::page(&self.program, steps))
     }
 
-    /// What the program consists of, and what a run of it needs: JSON.
+    /// The parts of the program, and the needs of a run of it: JSON.
     #[pyo3(signature = (threads=None, optimize=true, device=device::CPU))]
     fn inspect(
         &self,
@@ -454,7 +454,8 @@ impl Program {
         passed(py, &self.verified(py)?)
     }
 
-    /// What a run needs, in words and as bytes at its peak, and the bytes of its constants.
+    /// The memory that a run needs, in words and as bytes at its peak, and the bytes of its
+    /// constants.
     #[pyo3(signature = (threads=None, memory_budget=None, device_budgets=None, optimize=true,
                         device=device::CPU, fallback=true))]
     #[expect(clippy::too_many_arguments, reason = "one a keyword")]

@@ -92,8 +92,8 @@ pub fn stray() -> PyErr {
     errors::traced(TraceError::stray())
 }
 
-/// What a traced tensor has become, after running its batch if that has not run; none for what is
-/// no batch's.
+/// The result of a traced tensor, after running its batch if that has not run; none for a tensor of
+/// no batch.
 pub fn settle(traced: &Traced) -> PyResult<Option<&Inner>> {
     let Some(slot) = traced.slot.as_ref().filter(|slot| slot.get().is_none()) else {
         return Ok(traced.settled());

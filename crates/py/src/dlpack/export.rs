@@ -74,7 +74,7 @@ pub fn device_of(tensor: &Inner) -> (i32, i32) {
     }
 }
 
-/// What is exported: where it is, whether it is a copy, whether it is only read.
+/// An exported tensor: where it is, whether it is a copy, whether it is only read.
 struct Handed {
     tensor: Inner,
     data: *mut c_void,

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-/// What a method gets of one operand.
+/// An operand as a method gets it.
 #[derive(FromPyObject)]
 pub struct Operand {
     /// Axes of the launch that the view has, or all of them but the last `without`.
