@@ -30,7 +30,7 @@ fn of_segments() -> &'static RawSegmentFunctions {
     unsafe { sim().table().segments.as_ref() }.unwrap()
 }
 
-/// What the next call of a function of segments does.
+/// The behaviour of the next call of a function of segments.
 #[derive(Clone, Copy, PartialEq)]
 enum Next {
     Ordinary,

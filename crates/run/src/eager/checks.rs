@@ -74,7 +74,7 @@ impl Due {
     }
 }
 
-/// What a call demands of contents.
+/// The demands of a call on contents.
 pub(super) struct Checks(SmallVec<[Due; 1]>);
 
 impl Checks {

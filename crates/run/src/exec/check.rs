@@ -1,5 +1,5 @@
-//! What status words of checks say: nothing where all is well, else the error of the rule. The
-//! rules are the declarations'; kernels look at the elements.
+//! Status words of checks: 0 where all is well, else the error of the rule. The rules are the
+//! declarations'; kernels look at the elements.
 
 use crate::RunError;
 use crate::exec::table::Memories;

@@ -26,7 +26,7 @@ struct Own {
     /// In the order of [`Role::ALL`].
     queues: [Mutex<Queue>; 3],
     memory: DeviceMemory,
-    /// What no run changes.
+    /// Constants that the device computes once: no run changes them.
     constants: DeviceMemory,
     /// The status words of checks: zeros, until a check fails.
     statuses: DeviceMemory,

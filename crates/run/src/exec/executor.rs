@@ -33,7 +33,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// How to run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// Worker threads; 1 runs on the calling thread alone. Never changes a result.
@@ -44,12 +44,12 @@ pub struct RunOptions {
     pub profile: bool,
     /// The least work, in estimated nanoseconds, that is given to a further thread.
     pub split_ns: u64,
-    /// How often the caller learns the progress of a run and may stop it.
+    /// The interval at which the caller learns the progress of a run and may stop it.
     pub tick: Duration,
     /// Run tasks in a random order that follows from this number, even where steps in their order
     /// would be faster: a test that results depend on no order. Needs a plan for several threads.
     pub schedule_seed: Option<u64>,
-    /// Where the file of a run that spills is made; none: where the system wants temporary files.
+    /// The folder for the file of a run that spills; none: the system's folder for temporary files.
     pub spill_dir: Option<PathBuf>,
     /// Leave nothing of the run in memory but its results; the spill file is encrypted.
     pub wipe: bool,
@@ -101,7 +101,7 @@ pub struct Executor {
     statuses: Vec<AtomicU64>,
     ended_well: bool,
     table: Option<Table>,
-    /// What the last run handed out before it failed.
+    /// Outputs that the last run handed out before it failed.
     before_failure: Vec<Output>,
 }
 
@@ -155,7 +155,7 @@ impl Executor {
         &self.plan
     }
 
-    /// What the last run handed out before the step at which it failed.
+    /// Takes the outputs that the last run handed out before the step at which it failed.
     pub fn take_outputs_before_failure(&mut self) -> Vec<Output> {
         std::mem::take(&mut self.before_failure)
     }
@@ -289,7 +289,7 @@ impl Executor {
         outcome
     }
 
-    /// What a run hands out that ended well, without its time.
+    /// The outcome of a run that ended well, without its time.
     fn ended(
         &mut self,
         outputs: Vec<Room>,
@@ -446,7 +446,7 @@ impl Executor {
     }
 }
 
-/// What a run has beside its memory.
+/// Resources of a run beside its memory.
 fn outside<'a>(plan: &Plan, options: &'a RunOptions) -> Result<Outside<'a>, RunError> {
     let directory = options.spill_dir.as_deref();
     Ok(Outside {
@@ -479,7 +479,7 @@ fn finish_watched(memories: &Memories, clock: &mut Clock<'_>) -> Result<(), RunE
     }
 }
 
-/// What a run gives: of all that failed on the host and on devices the first in the plan's order.
+/// The result of a run: of all errors on the host and on devices the first in the plan's order.
 fn first_error(
     memories: &Memories,
     ran: Result<Profile, Stopped>,

@@ -13,7 +13,7 @@ use cloakwork_plan::{Address, Download, Plan, Space};
 pub enum Room {
     /// The host's.
     Here(Block),
-    /// That of the device that keeps it.
+    /// The memory of the device that keeps it.
     There(DeviceMemory),
 }
 

@@ -28,7 +28,7 @@ pub struct Memories<'a> {
     pub pool: &'a [i64],
     /// The status words of checks that the host launches.
     pub statuses: &'a [AtomicU64],
-    /// What `Plan::constants` are.
+    /// The memory of each of `Plan::constants`.
     pub constants: &'a [Computed],
     pub devices: &'a Devices,
 }
@@ -102,8 +102,8 @@ impl Memories<'_> {
         self.offset(start.cast(), buffer.offset as i64)
     }
 
-    /// What a device has behind an address, from so many bytes off on; none where the host can look
-    /// itself.
+    /// A copy of a device's bytes behind an address, from so many bytes off on; none where the host
+    /// can look itself.
     ///
     /// # Errors
     /// The driver's.
@@ -189,7 +189,7 @@ unsafe impl Send for Table {}
 unsafe impl Sync for Table {}
 
 impl Changing {
-    /// What is to be done for an address in a further run: nothing for most.
+    /// The entry of an address whose pointer is new in each run; none for most.
     fn of(memories: &Memories, pointer: u32, address: &Address) -> Option<Self> {
         let (index, is_result) = match address.space {
             Space::Output => (address.index, true),

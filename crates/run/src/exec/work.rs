@@ -1,4 +1,4 @@
-//! What a unit of a plan does when it runs: launches, transfers, host calls.
+//! Execution of a plan's units: launches, transfers, host calls.
 
 use crate::RunError;
 use crate::exec::check;
@@ -10,9 +10,9 @@ use crate::schedule::{Body, Extent};
 use cloakwork_plan::{Fusion, Plan, Work};
 use std::sync::Arc;
 
-/// What a run has beside its memory.
+/// Resources of a run beside its memory.
 pub struct Outside<'a> {
-    /// Where buffers wait.
+    /// The file that holds buffers while they are not in memory.
     pub spill_file: Option<SpillFile>,
     /// The caller's functions.
     pub functions: Option<&'a Arc<dyn Functions>>,

@@ -158,7 +158,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// What the plan makes of a step.
+/// Ops and device that the plan has for a step.
 #[derive(Default)]
 struct Made {
     /// The ops with kernels that it calls.
@@ -218,7 +218,7 @@ fn computes(action: &Action) -> bool {
     }
 }
 
-/// What the plan makes of each step of the program as written.
+/// The plan's ops for each step of the program as written.
 fn made(plan: &Plan) -> BTreeMap<u32, Made> {
     let verified: &Verified = &plan.verified;
     let (program, source): (&Program, &Program) = (verified.program(), verified.source());
