@@ -1,4 +1,4 @@
-//! What each thread records.
+//! The recording of each thread.
 
 use crate::{Trace, TraceError};
 use cloakwork_ir::Device;

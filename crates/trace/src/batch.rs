@@ -46,7 +46,7 @@ impl Slot {
     }
 }
 
-/// What a batch knows beside its program.
+/// State of a batch beside its program.
 #[derive(Default)]
 pub(crate) struct Pending {
     /// Results, while they are referenced.
@@ -178,7 +178,8 @@ impl Trace {
         traced
     }
 
-    /// What waits in a batch, which is empty from now on; none if no result is referenced.
+    /// Takes the steps that wait in a batch, which is empty from now on; none if no result is
+    /// referenced.
     #[must_use]
     pub fn waiting(&self) -> Option<Steps> {
         // At once: what other threads record from now on is of the next program.

@@ -11,7 +11,7 @@ use cloakwork_run::eager;
 use cloakwork_verify::{check_call, result_type};
 use std::sync::Arc;
 
-/// One parameter of a call: what the declaration sees, and what the program says.
+/// One parameter of a call, as the declaration reads it and as the program writes it.
 pub(crate) enum Given {
     /// The tensor, and its contents where they are a constant.
     Tensor(Traced, Option<Box<HostTensor>>),
@@ -22,7 +22,7 @@ pub(crate) enum Given {
 }
 
 impl Given {
-    /// What the declaration sees.
+    /// The operand as the op's declaration reads it.
     fn shown(&self) -> Shown<'_> {
         match self {
             Self::Tensor(traced, constant) => Shown::Tensor(Operand {
@@ -37,7 +37,7 @@ impl Given {
         }
     }
 
-    /// What the program says.
+    /// The argument as the program writes it.
     fn written(&self) -> Arg {
         match self {
             Self::Tensor(traced, _) => Arg::Device(traced.symbol, None),

@@ -9,7 +9,7 @@ use cloakwork_run::eager::{self, EagerError};
 use cloakwork_verify::upload_root;
 use std::sync::Arc;
 
-/// What a program holds of a tensor: the tensor itself if it is frozen and dense, in
+/// The constant that a program holds for a tensor: the tensor itself if it is frozen and dense, in
 /// whatever order of axes; else a copy.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! What cannot be recorded.
+//! Errors of recording.
 
 use cloakwork_ir::Device;
 use cloakwork_ops::OpError;
@@ -25,7 +25,7 @@ pub enum TraceError {
     Op {
         /// The op.
         op: &'static str,
-        /// What is wrong with the call.
+        /// The error in the call.
         error: OpError,
     },
     /// The elements of a constant cannot be copied.

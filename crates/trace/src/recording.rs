@@ -255,7 +255,7 @@ impl Trace {
         drop(self.taken());
     }
 
-    /// What was recorded; the trace begins anew. Values of it are none of the next program.
+    /// Takes the recorded state; the trace begins anew. Values of it are none of the next program.
     pub(crate) fn taken(&self) -> State {
         let mut state = self.lock();
         let fresh = State {

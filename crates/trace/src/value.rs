@@ -1,4 +1,4 @@
-//! What calls are given: tensors with elements or without, numbers, shapes.
+//! Operands of calls: tensors with elements or without, numbers, shapes.
 
 use crate::{Trace, TraceError, Traced};
 use cloakwork_ir::{DType, Device, ShapeItem, Type, View};
@@ -106,19 +106,19 @@ pub enum Value {
     None,
 }
 
-/// What becomes of a call.
+/// Where a call is executed: as a step of the trace, or at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// It is a step of the trace.
+    /// The call is a step of the trace.
     Step,
-    /// It is computed now; what the trace meets of it is a constant.
+    /// The call is computed at once; the trace holds its result as a constant.
     Now,
     /// The same, once the batch has run.
     NowBehindTheBatch,
 }
 
 impl Trace {
-    /// What becomes of a call on this thread.
+    /// The route of a call on this thread.
     ///
     /// A call is recorded if one of its operands is traced, or if it has none: then it makes a
     /// tensor that later calls may write. In a batch every call waits, unless it is a view of
