@@ -1,4 +1,4 @@
-//! What a verified program does: its calls with operands resolved.
+//! Actions of a verified program: its calls with operands resolved.
 
 use crate::ValueId;
 use crate::single::is_read;
@@ -11,11 +11,11 @@ use smallvec::SmallVec;
 pub struct ArgPlace {
     /// Step number.
     pub step: u32,
-    /// Which of the step's arguments, as written.
+    /// Index among the step's arguments, as written.
     pub index: u32,
 }
 
-/// What a parameter is bound to.
+/// The value that a parameter is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// A tensor.
@@ -54,7 +54,7 @@ impl Call {
         }
     }
 
-    /// What the parameter of this name is bound to.
+    /// The value that the parameter of this name is bound to.
     pub(crate) fn bound(&self, name: &str) -> Option<&Bound> {
         self.values.get(self.def.param(name)?)
     }
@@ -105,7 +105,7 @@ pub enum Action {
     Copy {
         /// The call.
         call: Call,
-        /// Whose elements.
+        /// The value whose elements are copied.
         source: ValueId,
         /// The new value.
         value: ValueId,
@@ -114,7 +114,7 @@ pub enum Action {
     Kernel {
         /// The call.
         call: Call,
-        /// What is written.
+        /// The tensor that the kernels write.
         out: ValueId,
     },
     /// An op made of smaller ones.
@@ -126,9 +126,9 @@ pub enum Action {
     },
     /// To the host.
     Download {
-        /// What is read.
+        /// The tensor that is downloaded.
         value: ValueId,
-        /// The expected value or the output.
+        /// The host slot: the expected value or the output.
         host: HostId,
     },
 }

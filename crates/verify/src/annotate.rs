@@ -132,7 +132,7 @@ fn says_all<'a>(def: &OpDef, form: &Form, given: impl Fn(&str) -> Option<&'a Arg
     })
 }
 
-/// What stands for a parameter that the program's own spelling leaves out.
+/// The argument for a parameter that the program's own spelling leaves out.
 fn default_of(param: &Param) -> Option<Arg> {
     match (param.default, param.kind) {
         (Some(default), _) => Some(Arg::Int(default)),

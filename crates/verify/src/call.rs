@@ -1,4 +1,5 @@
-//! What each kind of body makes of a call, but for kernels; and what the result's name then means.
+//! Calls by the kind of their body, but for kernels; and the meaning of the result's name after
+//! them.
 
 use crate::check::Checker;
 use crate::names::Name;
@@ -80,7 +81,7 @@ impl<'p> Checker<'p> {
         self.finish(site.op, Action::Allocate { value })
     }
 
-    /// Where a call allocates: as its step or its argument says.
+    /// The device on which a call allocates: that of its step, or of its argument, or the host.
     fn device_of(&mut self, call: &Call) -> Option<Device> {
         let (device, got) = match self.note(self.step).and_then(|note| note.device) {
             Some(name) => {

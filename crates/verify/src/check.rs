@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// More steps than this are refused: step and value numbers are 32 bits wide.
 const MAX_STEPS: usize = 1 << 30;
 
-/// What is known while the program is read.
+/// State of the checker while it reads the program.
 pub(crate) struct Checker<'p> {
     pub program: &'p Program,
     pub names: Names,
@@ -34,7 +34,7 @@ pub(crate) struct Checker<'p> {
     open: Vec<(Text, u32)>,
     pub findings: Vec<Finding>,
     pub has_error: bool,
-    /// How many findings there are, kept or not.
+    /// The number of findings, kept or not.
     pub found: HashMap<Severity, usize>,
     /// Whether warnings are dropped: those of the source were reported.
     pub errors_only: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Checker<'p> {
     /// Whether threads, events and streams are as they should be. Where not, what is out of order
     /// follows from that.
     pub sound: bool,
-    /// Where each register is defined first, found out when it is asked for.
+    /// The first definition of each register, found when it is asked for.
     pub definitions: OnceCell<FxHashMap<Symbol, u32>>,
     pub reprs: Reprs,
     pub heads: Heads,
@@ -281,7 +281,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// What a failed step should have named stays unknown.
+    /// Marks the result of a failed step as unknown.
     fn poison_result(&mut self, op: &Op) {
         if let Some(Arg::Device(symbol, _)) = self.program.out(op) {
             let kept = matches!(self.names.get(*symbol), Name::Live { .. });

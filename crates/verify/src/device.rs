@@ -8,10 +8,10 @@ use cloakwork_ops::{Body, OpDef, find_form, named, runtime_ops};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What a device of HEAL's interface can call.
+/// Ops that a device of HEAL's interface can call.
 #[derive(Clone, Debug)]
 pub struct HealDevice {
-    /// Whose spellings and order of arguments it has.
+    /// The generation whose spellings and order of arguments it has.
     pub generation: Generation,
     /// The names of its ops, as transcripts spell them.
     pub ops: BTreeSet<String>,
@@ -39,9 +39,9 @@ impl HealDevice {
 /// Why a program does not fit a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// The first step that is the matter.
+    /// The first step that does not fit.
     pub step: u32,
-    /// What it is, as words.
+    /// The misfit, in words.
     pub text: String,
 }
 
@@ -224,7 +224,8 @@ fn push(program: &mut Program, op: &Op, calls: Calls) {
     }
 }
 
-/// How a layout op that the device lacks is said; none where it has it, or cannot say it.
+/// The calls that express a layout op that the device lacks; none where it has the op, or cannot
+/// express it.
 fn said(verified: &Verified, device: &HealDevice, op: &Op, action: &Action) -> Option<Calls> {
     let program = verified.program();
     let args = program.args(op);

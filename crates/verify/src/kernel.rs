@@ -227,7 +227,8 @@ impl<'p> Checker<'p> {
         None
     }
 
-    /// What is written overlaps neither itself nor, but for what the op allows, an operand.
+    /// Checks that the result overlaps neither itself nor, but for overlaps that the op allows, an
+    /// operand.
     fn check_aliasing(
         &mut self,
         site: Site<'_>,

@@ -1,5 +1,5 @@
-//! What is known of contents without running: how long transcripts have grown, and which elements
-//! are drawn from one key.
+//! Facts about contents that are known without running: how long transcripts have grown, and which
+//! elements are drawn from one key.
 
 use crate::check::Checker;
 use crate::report::Issue;
@@ -9,17 +9,17 @@ use cloakwork_ir::{DType, HostId, HostSlot, View};
 use cloakwork_ops::{Args, Law, transcript_head};
 use rustc_hash::FxHashMap;
 
-/// A key that random elements follow from: part of an input, or what a constant holds.
+/// A key that random elements follow from: part of an input, or the contents of a constant.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Key<'p> {
     Input(&'p str, View),
     Data(Vec<i64>),
 }
 
-/// What has been drawn, by key and domain: the step.
+/// The steps that have drawn, by key and domain.
 pub(crate) type Draws<'p> = FxHashMap<(Key<'p>, i64), u32>;
 
-/// What came from the host, of which a storage is a copy from this element on.
+/// The tensor from the host of which a storage is a copy, from this element on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source {
     host: HostId,
@@ -28,7 +28,7 @@ pub(crate) struct Source {
     first: i64,
 }
 
-/// What storages are copies of, while nothing else is written into them.
+/// Sources of the storages that are copies, while nothing else is written into them.
 pub(crate) type Copies = FxHashMap<StorageId, Source>;
 
 /// The most elements of a constant that are compared as a key.
@@ -108,8 +108,8 @@ impl<'p> Checker<'p> {
         self.report(issue.hint(hint));
     }
 
-    /// What a value shows of what came from the host, if that is known: its storage is an upload,
-    /// or an unwritten copy of one.
+    /// The source of a value, if it is known: its storage is an upload, or an unwritten copy of
+    /// one.
     fn source_of(&self, value: ValueId) -> Option<Source> {
         let upload = self.values.value(value)?.storage;
         if let Some(source) = self.copies.get(&upload) {
@@ -145,7 +145,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// What the whole of a call's result is a copy of, if it is one.
+    /// The source of which the whole of a call's result is a copy, if it is one.
     pub(crate) fn copied(&self, call: &Call, out: ValueId) -> Option<Source> {
         if !call.def.is_transfer() || !self.is_whole(out) {
             return None;

@@ -1,4 +1,4 @@
-//! Which elements of a storage something has written, and which ones two views share.
+//! Elements of a storage that steps have written, and elements that two views share.
 
 mod grid;
 
@@ -16,7 +16,7 @@ const MAX_STEPS: u64 = 4 * MAX_RUNS;
 /// Elements of a storage, by their place in it.
 #[derive(Debug, Default)]
 pub(crate) struct Region {
-    /// Where pieces begin and end; none touches another.
+    /// Starts of pieces, with their ends; no piece touches another.
     runs: BTreeMap<i64, i64>,
     grids: Vec<Grid>,
     all: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Region {
 pub(crate) enum Missing {
     /// These elements are not: from, to.
     Elements(i64, i64),
-    /// It lies in too many pieces to know.
+    /// The view lies in too many pieces to know.
     Unknown,
 }
 
@@ -96,7 +96,7 @@ impl Region {
         self.runs.insert(from, to);
     }
 
-    /// What keeps a view from being in here: its first elements that are not.
+    /// The first elements of a view that are not in here; none if all are.
     pub fn missing(&self, view: &View) -> Option<Missing> {
         let (low, high) = view.bounds();
         if self.all || low == high || self.gap(low, high, &mut 2).is_none() {
@@ -137,7 +137,7 @@ impl Region {
         !self.left_out
     }
 
-    /// One past the last of the elements in here that follow one that is.
+    /// The end of the run of elements in here that contains this one.
     pub fn end_at(&self, at: i64) -> Option<i64> {
         let before = self.runs.range(..=at).next_back().map(|(_, &end)| end);
         let in_run = before.filter(|&end| end > at);

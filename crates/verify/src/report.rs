@@ -6,7 +6,7 @@ use crate::spelling::Site;
 use cloakwork_ir::{Arg, Finding, Note, Severity, Step, Symbol, shortened};
 use cloakwork_ops::{Code, OpError};
 
-/// What is wrong, without its place.
+/// A fault, without its place.
 #[derive(Debug)]
 pub(crate) struct Issue {
     severity: Severity,
@@ -67,7 +67,7 @@ impl Issue {
     }
 }
 
-/// What to do where the finding itself does not say it.
+/// Advice for a code, where the finding itself has none.
 fn advice(code: &str) -> &'static str {
     match code {
         "unwritten-read" => "write it first, or allocate it with zeros",
@@ -86,7 +86,7 @@ fn register(name: &str) -> Option<&str> {
 }
 
 impl Checker<'_> {
-    /// What the program notes about a step, if it has several threads.
+    /// The program's note about a step, if it has several threads.
     pub(crate) fn note(&self, step: u32) -> Option<Note> {
         self.program
             .threads

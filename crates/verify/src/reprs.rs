@@ -1,9 +1,9 @@
 //! Coefficients and values: which of the two each polynomial is, step by step.
 //!
-//! A storage is what was said of it where it was made, or what was written into all of it last.
-//! What an op takes and gives is in its declaration; a cast holds for its own view, until the
-//! storage changes its form. A storage that is written piece by piece may be both forms: then a
-//! view of the one form may be used, and one of both may not.
+//! A storage has the form that was stated where it was made, or the form of the last write to all
+//! of it. The declaration of an op states the forms that it takes and gives; a cast holds for its
+//! own view, until the storage changes its form. A storage that is written piece by piece may have
+//! both forms: then a view of the one form may be used, and one of both may not.
 
 mod parts;
 
@@ -16,7 +16,7 @@ use cloakwork_ops::{Args, Code, Law, OpDef, ParamKind, ReprRule};
 use parts::{Forms, Parts};
 use rustc_hash::FxHashMap;
 
-/// What is known of one storage.
+/// The form of one storage.
 #[derive(Debug, Default)]
 struct State {
     declared: Option<Repr>,
@@ -25,7 +25,7 @@ struct State {
     changes: u32,
     /// The step that gave it its form.
     since: u32,
-    /// Where it is not of one form: which elements are of which.
+    /// The forms of its elements, where it has several.
     parts: Parts,
 }
 
@@ -51,7 +51,7 @@ impl State {
     }
 }
 
-/// All that is known.
+/// The forms of all storages and casts.
 #[derive(Debug, Default)]
 pub(crate) struct Reprs {
     storages: FxHashMap<StorageId, State>,
@@ -92,7 +92,7 @@ impl Checker<'_> {
         (change == self.changes(value)).then_some(repr)
     }
 
-    /// What a value is, if it is a polynomial of a known form. One element is a scalar.
+    /// The form of a value, if it is a polynomial of a known form. One element is a scalar.
     fn repr_of(&self, value: ValueId) -> Option<Repr> {
         let info = self.values.value(value)?;
         if info.view.rank() == 0 {
@@ -113,7 +113,7 @@ impl Checker<'_> {
         forms.and_then(Forms::mixed)
     }
 
-    /// What is wrong with a value of both forms.
+    /// The error for a value of both forms.
     fn mixture(&self, value: ValueId) -> Option<Issue> {
         let [(one, first), (other, second)] = self.mixed(value)?;
         let got = format!(
@@ -129,12 +129,12 @@ impl Checker<'_> {
         Some(issue.hint(hint))
     }
 
-    /// What the step at hand says of the polynomial that it makes or takes.
+    /// The form that the step at hand states for the polynomial that it makes or takes.
     fn said(&self) -> Option<Repr> {
         self.note(self.step)?.repr
     }
 
-    /// A new storage is what its step says.
+    /// Gives a new storage the form that its step states.
     pub(crate) fn made_repr(&mut self, value: ValueId) {
         let (Some(said), Some(info)) = (self.said(), self.values.value(value)) else {
             return;
@@ -148,7 +148,7 @@ impl Checker<'_> {
         self.reprs.storages.insert(info.storage, state);
     }
 
-    /// A copy is what it was made of.
+    /// Gives a copy the form of its source.
     pub(crate) fn copied_repr(&mut self, source: ValueId, copy: ValueId) {
         let now = self.repr_of(source);
         if let (Some(_), Some(info)) = (now, self.values.value(copy)) {
@@ -161,7 +161,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A view is what its source is, or what a cast says.
+    /// Gives a view the form of its source, or the form that a cast states.
     pub(crate) fn viewed_repr(&mut self, call: &Call, source: ValueId, view: ValueId) {
         let cast = match rule(call.def) {
             Some(rule @ ReprRule::Says(_)) => {
@@ -177,7 +177,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is read is what the step says that it is.
+    /// Checks that a value has the form that the step states for it.
     pub(crate) fn taken_repr(&mut self, value: ValueId) {
         let Some(said) = self.said() else {
             return;
@@ -254,7 +254,7 @@ impl Checker<'_> {
         Some(())
     }
 
-    /// What a storage is once this is written into a view of it.
+    /// Updates the form of a storage that is written through a view.
     fn written_repr(
         &mut self,
         site: Site<'_>,

@@ -1,5 +1,5 @@
-//! The rules for one call, apart from any program: what the checker applies to each step, and what
-//! an eager call is held to.
+//! The rules for one call, apart from any program: the checker applies them to each step, and an
+//! eager call follows them, too.
 
 use cloakwork_ir::{DType, Overlap, Type, View};
 use cloakwork_ops::{
@@ -69,7 +69,7 @@ pub fn check_call(
     aliasing_error(name, written.view, reads, demand.aliasing).map_or(Ok(()), Err)
 }
 
-/// What an op demands of the tensor that it writes.
+/// The demands of an op on the tensor that it writes.
 pub(crate) struct OutDemand {
     shape: OutRule,
     dtypes: &'static [(DType, DType)],
@@ -84,7 +84,7 @@ impl OutDemand {
         aliasing: Aliasing::Never,
     };
 
-    /// What a kernel's declaration demands.
+    /// The demands of a kernel's declaration.
     pub fn of(body: &KernelBody) -> Self {
         Self {
             shape: body.out,
@@ -93,7 +93,7 @@ impl OutDemand {
         }
     }
 
-    /// What is wrong with the type of `out`, if something is.
+    /// The fault in the type of `out`, if there is one.
     pub fn type_code(
         &self,
         first_operand: Option<DType>,
@@ -113,7 +113,8 @@ impl OutDemand {
     }
 }
 
-/// What is written overlaps neither itself nor, but for what the op allows, what is read.
+/// Checks that the result overlaps neither itself nor, but for overlaps that the op allows, an
+/// operand that is read.
 pub(crate) fn aliasing_error<'a>(
     name: &'static str,
     written: &View,

@@ -16,12 +16,12 @@ pub struct ValueId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StorageId(pub u32);
 
-/// What is known of a value.
+/// Facts about a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueInfo {
     /// The name that it first had.
     pub name: Symbol,
-    /// What it is a view of.
+    /// The storage that it is a view of.
     pub storage: StorageId,
     /// Element type.
     pub dtype: DType,
@@ -31,29 +31,29 @@ pub struct ValueInfo {
     pub step: u32,
 }
 
-/// What a storage holds at first.
+/// The first contents of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StorageOrigin {
-    /// What came from the host.
+    /// The tensor from the host.
     Upload(HostId),
     /// Zeros.
     Zeros,
-    /// What the step that makes it writes, which is all of it.
+    /// The elements that the step that makes the storage writes: all of them.
     Copy,
 }
 
-/// What is known of a storage. It lives as long as one of its values does.
+/// Facts about a storage. It lives as long as one of its values does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StorageInfo {
     /// Element type.
     pub dtype: DType,
     /// The view of its first value: dense, from offset 0, the whole extent.
     pub root: View,
-    /// What it holds at first.
+    /// The first contents.
     pub origin: StorageOrigin,
     /// The last step after its creation that writes some of it.
     pub last_write: Option<u32>,
-    /// Where it lies.
+    /// The device that it lies on.
     pub device: Device,
 }
 
@@ -126,13 +126,13 @@ impl Values {
         }
     }
 
-    /// Where a value's storage lies.
+    /// The device that a value's storage lies on.
     pub fn device(&self, value: ValueId) -> Device {
         let storage = self.storage_of(value).and_then(|id| self.storage(id));
         storage.map_or(Device::Cpu, |storage| storage.device)
     }
 
-    /// Where a call computes: where its first tensor is.
+    /// The device on which a call computes: that of its first tensor.
     pub fn device_of_call(&self, call: &Call) -> Device {
         let first = call.tensors().next();
         first.map_or(Device::Cpu, |value| self.device(value))

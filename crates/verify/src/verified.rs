@@ -30,7 +30,7 @@ pub struct Verified {
 pub struct Mistake {
     /// The source's step.
     pub step: u32,
-    /// What is wrong there.
+    /// The mistake, in words.
     pub message: String,
 }
 
@@ -89,7 +89,8 @@ impl Verified {
         Ok(self.cleaned.get_or_init(|| made).clone())
     }
 
-    /// What each device may hold as the program says, in bytes; names of no device say nothing.
+    /// The limit of each device as the program states it, in bytes; entries whose names are no
+    /// device are left out.
     pub fn budgets(&self) -> impl Iterator<Item = (Device, u64)> {
         let source = self.source();
         let said = source
@@ -112,7 +113,7 @@ impl Verified {
         crate::threads::label(self.source(), step)
     }
 
-    /// What a step of the source says where what it asserts does not hold, if it says something.
+    /// The message of a step of the source whose assertion does not hold, if it has one.
     #[must_use]
     pub fn message(&self, step: u32) -> Option<&str> {
         let source = self.source();
@@ -150,7 +151,7 @@ impl Verified {
         self.values.view(id)
     }
 
-    /// What to do, each with its step number, in order.
+    /// The actions in order, each with its step number.
     #[must_use]
     pub fn actions(&self) -> &[(u32, Action)] {
         &self.actions

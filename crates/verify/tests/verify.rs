@@ -1,4 +1,4 @@
-//! What the program tests cannot say: programs made by hand, other forms of a program, and size.
+//! Tests beside the program tests: programs made by hand, other forms of a program, and size.
 #![allow(missing_docs)]
 
 use cloakwork_ir::{

@@ -8,7 +8,7 @@ const MAX_LAYERS: usize = 64;
 /// Stretches of one form that are looked at for one question, at most.
 const MAX_STEPS: u64 = 1 << 14;
 
-/// What was written in one form, until something was written in another.
+/// The region that was written in one form, until something was written in another.
 #[derive(Debug)]
 struct Layer {
     /// None: elements of no known form.
@@ -23,7 +23,7 @@ struct Layer {
 pub(super) struct Parts {
     /// The newest last.
     layers: Vec<Layer>,
-    /// Which elements are of which form has become too much to follow: any may be of any.
+    /// The forms are too many to follow: any element may have any form.
     lost: bool,
 }
 

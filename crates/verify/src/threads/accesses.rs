@@ -1,15 +1,15 @@
-//! Who touches which bytes, and whether an order is sure.
+//! Accesses of steps to bytes, and whether their order is sure.
 
 use super::schedule::Schedule;
 use cloakwork_ir::{Overlap, View};
 use rustc_hash::FxHashMap;
 
-/// What a step does to bytes.
+/// An access of a step to bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Kind {
     Read,
     Write,
-    /// They are given back.
+    /// The bytes are given back.
     Free,
 }
 
@@ -18,7 +18,7 @@ pub(super) enum Kind {
 pub(super) struct Race {
     pub former: (u32, Kind),
     pub latter: (u32, Kind),
-    /// What the former touches.
+    /// The view of the former access.
     pub seen: View,
 }
 
@@ -31,7 +31,7 @@ struct Noted {
     order: u32,
 }
 
-/// What one chain has done to a storage: the last node of each kind and view.
+/// Accesses of one chain to a storage: the last node of each kind and view.
 #[derive(Default)]
 struct OfChain {
     /// Its last node of all.

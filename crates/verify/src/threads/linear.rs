@@ -19,7 +19,7 @@ struct Writer<'p> {
     threads: &'p Threads,
     program: Program,
     origins: Vec<u32>,
-    /// What each register is called now.
+    /// The current name of each register.
     names: FxHashMap<Symbol, Symbol>,
     /// How many lifetimes a register has had.
     lives: FxHashMap<Symbol, u32>,

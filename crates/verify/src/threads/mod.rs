@@ -33,14 +33,14 @@ use std::rc::Rc;
 /// Comparisons of views that may overlap: more are refused.
 const MAX_COMPARISONS: u64 = 1 << 27;
 
-/// Where memory was freed.
+/// The node and the step that freed memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Freed {
     node: u32,
     step: u32,
 }
 
-/// What is known of a program of several threads while it is read.
+/// State of the checker while it reads a program of several threads.
 #[derive(Default)]
 pub(crate) struct Walk {
     schedule: Rc<Schedule>,
@@ -399,7 +399,7 @@ impl<'p> Checker<'p> {
         }
     }
 
-    /// Where a register of a program of several threads is defined first.
+    /// The first definition of a register of a program of several threads.
     pub(crate) fn definition_of(&self, symbol: Symbol) -> Option<u32> {
         self.program.threads.as_ref()?;
         let definitions = self.definitions.get_or_init(|| {

@@ -9,7 +9,7 @@ use cloakwork_ir::{Device, Text};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Who lay last in a range of bytes that begins where its key says.
+/// The last tensor in a range of bytes that begins at its key.
 #[derive(Clone, Copy, Debug)]
 struct Tenant {
     end: u64,
@@ -52,7 +52,8 @@ impl Pools {
 }
 
 impl Checker<'_> {
-    /// What an allocation at a place of its program's choice lies over was given back before.
+    /// Checks that the memory under an allocation, at the place that its program chose, was freed
+    /// before.
     pub(super) fn placed(&mut self, walk: &mut Walk, value: ValueId) {
         let Some(place) = self.note(self.step).and_then(|note| note.place) else {
             return;

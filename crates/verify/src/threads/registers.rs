@@ -9,7 +9,7 @@ use crate::report::Issue;
 use cloakwork_ir::{Arg, Op, Program, Symbol, Threaded};
 use smallvec::SmallVec;
 
-/// What threads have done with a register, as nodes.
+/// Accesses of threads to a register, as nodes.
 #[derive(Clone, Default)]
 struct Register {
     defined: Option<u32>,

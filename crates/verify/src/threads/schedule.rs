@@ -1,4 +1,4 @@
-//! The canonical schedule of a program of several threads, and what happens before what.
+//! The canonical schedule of a program of several threads, and the happens-before order.
 //!
 //! Each thread and each stream is a *chain* of nodes. A step that is queued on a stream has two:
 //! one where its thread issues it, one where the stream executes it. The schedule runs chains as
@@ -13,14 +13,14 @@ use std::collections::{BTreeSet, VecDeque};
 /// Clocks hold at most so many entries together: 1 GiB.
 const MAX_CLOCK_ENTRIES: usize = 1 << 28;
 
-/// What a node is of its step.
+/// The part of a step that a node executes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// All of it.
+    /// The whole step.
     Whole,
-    /// Its thread queues it on a stream.
+    /// Its thread queues the step on a stream.
     Issue,
-    /// Its stream comes to it.
+    /// Its stream executes the step.
     Execute,
 }
 
@@ -32,15 +32,15 @@ pub(super) struct Node {
     pub chain: u32,
     /// Its place in the chain, from 1.
     at: u32,
-    /// What happens before it: a clock, and a further entry of it.
+    /// The nodes that happen before it: a clock, and a further entry of it.
     clock: u32,
     issued: (u32, u32),
 }
 
-/// Why a chain stands.
+/// The reason why a chain is blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blocked {
-    /// Nobody forked it.
+    /// No step forked its thread.
     NotForked,
     /// Waits for this event at this step.
     Event { step: u32, event: u32 },
@@ -59,7 +59,7 @@ struct Chain {
     state: State,
     /// The next step of a thread.
     next: u32,
-    /// What is queued on a stream: steps, and their issue's node.
+    /// Steps that are queued on a stream, and the nodes that issued them.
     queue: VecDeque<(u32, u32)>,
     at: u32,
     clock: u32,
@@ -97,7 +97,7 @@ pub(super) struct Schedule {
     clocks: Vec<Box<[u32]>>,
     /// Chains that never end, and why.
     pub stuck: Vec<(u32, Blocked)>,
-    /// Where each event was recorded: a node.
+    /// The node that recorded each event.
     pub recorded: Vec<Option<u32>>,
     /// Whether clocks would take more memory than there may be.
     pub too_large: bool,
@@ -191,7 +191,7 @@ impl Schedule {
         node.map_or((0, 0), |node| (node.chain, node.at))
     }
 
-    /// How many nodes of a chain happen before a node.
+    /// The number of nodes of a chain that happen before a node.
     pub fn known_of(&self, node: u32, chain: u32) -> u32 {
         let Some(node) = self.nodes.get(node as usize) else {
             return 0;

@@ -1,4 +1,4 @@
-//! Threads, events, streams and segments used as declared; and what waits for ever.
+//! Threads, events, streams and segments used as declared; and deadlocks.
 
 use super::schedule::{Blocked, Index, Schedule};
 use crate::check::Checker;
@@ -16,8 +16,8 @@ struct Uses {
 }
 
 impl Checker<'_> {
-    /// What is wrong with threads, events, streams and segments, whatever the steps between.
-    /// Gives whether all is well but for segments, so that what happens before what is known.
+    /// Checks threads, events, streams and segments, whatever the steps between. Returns whether
+    /// all is well but for segments: then the happens-before order is known.
     pub(super) fn structure(
         &mut self,
         threads: &Threads,
