@@ -135,6 +135,25 @@ def test_what_drops_fractions_of_encrypted_values_is_refused_without_a_sample(na
         from_model(model)
 
 
+@pytest.mark.parametrize("at_the_end", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("STRING", "expected a cast to numbers, found STRING; convert what is decrypted"),
+        ("BFLOAT16", "expected a cast to FLOAT, found BFLOAT16, whose rounding cannot be"),
+        ("FLOAT8E4M3FN", "expected a cast to FLOAT, found FLOAT8E4M3FN, whose rounding cannot be"),
+    ],
+)
+def test_casts_of_encrypted_values_to_texts_and_short_floats_are_refused(
+    kind: str, words: str, at_the_end: bool
+) -> None:
+    to = getattr(TensorProto, kind)
+    nodes = [node("Mul", "x x", "e"), node("Cast", "e", "y" if at_the_end else "s", to=to)]
+    nodes += [] if at_the_end else [node("Cast", "s", "f", to=1), node("Mul", "f f", "y")]
+    with pytest.raises(ModelError, match=f"Cast 'the Cast': {words}"):
+        from_model(model_of(nodes, (4,)))
+
+
 def test_casts_like_values_and_quotients_of_floats_are_taken() -> None:
     nodes = [node("Cast", "i", "f", to=TensorProto.FLOAT), node("CastLike", "f x", "g"),
              node("Exp", "x", "e"), node("Div", "g e", "y")]  # fmt: skip

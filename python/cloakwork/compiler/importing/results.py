@@ -7,11 +7,11 @@ from typing import Any
 
 from cloakwork.compiler.client_tail import ClientStep
 from cloakwork.compiler.importing.reading import onnx_module
-from cloakwork.compiler.importing.values import Later, Reading, Secret
+from cloakwork.compiler.importing.values import Call, Later, Reading, Secret
 from cloakwork.compiler.whole import is_small_and_whole
 from cloakwork.errors import ModelError
 
-__all__ = ["check_types", "typed", "types_of"]
+__all__ = ["check_cast", "check_types", "type_name", "typed", "types_of"]
 
 # Steps whose results are whole numbers already, and of them those of 64 bits; steps that hand on
 # what they read.
@@ -65,6 +65,23 @@ def check_types(node: Any, place: str, types: Mapping[str, int]) -> None:
     raise ModelError(f"{place}: expected {expected}, found {found}; {change}")
 
 
+def check_cast(call: Call, to: int) -> None:
+    """ModelError for a cast of an encrypted value to texts, or that rounds by more than noise."""
+    name = type_name(to)
+    if name in ("STRING", "UNDEFINED") or name.startswith("COMPLEX"):
+        raise call.wrong("a cast to numbers", name, "convert what is decrypted")
+    if name == "BFLOAT16" or name.startswith(("FLOAT4", "FLOAT8")):
+        raise call.wrong("a cast to FLOAT", f"{name}, whose rounding cannot be computed encrypted")
+
+
+def type_name(kind: int) -> str:
+    """A type's name in ONNX by its number."""
+    try:
+        return str(onnx_module().TensorProto.DataType.Name(kind))
+    except ValueError:
+        return f"type {kind}"
+
+
 def typed(state: Reading, value: Secret | Later, kind: int, place: str) -> Secret | Later:
     """A result in its type; floats and texts as they are.
 
@@ -91,7 +108,7 @@ def typed(state: Reading, value: Secret | Later, kind: int, place: str) -> Secre
 
 def _whole_type(kind: int) -> str | None:
     """NumPy's type of whole numbers or truth values; None for others."""
-    name = str(onnx_module().TensorProto.DataType.Name(kind)).lower()
+    name = type_name(kind).lower()
     if name in ("int2", "int4", "uint2", "uint4"):
         # NumPy has no types of so few bits.
         return f"{name[:-1]}8"

@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 from cloakwork.compiler.building import selection
 from cloakwork.compiler.importing.mended import taken_elements
 from cloakwork.compiler.importing.reading import FLOAT_TYPES
+from cloakwork.compiler.importing.results import check_cast, type_name
 from cloakwork.compiler.importing.values import Call, Known, Secret, Value, handles, without_batch
 
 
 @handles("Identity", "Dropout", "Cast", "CastLike")
 def unchanged(call: Call) -> Sequence[Value]:
     """The value itself; a Dropout of inference drops nothing."""
-    if call.kind == "Cast" and call.attribute("to", 1) not in FLOAT_TYPES:
-        raise call.wrong("a cast to floats", f"type {call.attribute('to', 1)}", "cast at the end")
+    if call.kind == "Cast":
+        to = int(call.attribute("to", 1))
+        check_cast(call, to)
+        if to not in FLOAT_TYPES:
+            raise call.wrong("a cast to floats", type_name(to), "cast at the end")
     if call.kind == "CastLike" and isinstance(call.value(1), Known):
         kind = call.constant(1).dtype
         if kind.kind != "f":

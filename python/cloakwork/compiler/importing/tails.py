@@ -14,6 +14,7 @@ import numpy as np
 from cloakwork.compiler.client_tail import ClientStep
 from cloakwork.compiler.importing.quantized import at_the_end
 from cloakwork.compiler.importing.reading import FLOAT_TYPES, ML_DOMAIN, OWN_DOMAIN, onnx_module
+from cloakwork.compiler.importing.results import check_cast
 from cloakwork.compiler.importing.values import (
     HANDLERS,
     Call,
@@ -94,7 +95,10 @@ def _cast(call: Call, x: Secret | Later) -> Sequence[Value]:
     """
     onnx = onnx_module()
     to = int(call.attribute("to", 1))
-    if to in FLOAT_TYPES or isinstance(x, Secret) or _is_label(call, x):
+    if isinstance(x, Secret):
+        check_cast(call, to)
+        return [x]
+    if to in FLOAT_TYPES or _is_label(call, x):
         return [x]
     if to not in (onnx.TensorProto.INT64, onnx.TensorProto.INT32):
         raise call.wrong("a cast to floats or integers of 32 or 64 bits", f"type {to}")
