@@ -27,6 +27,7 @@ from cloakwork.zk.circom import files as zk_files
 from cloakwork.zk.circom import statements
 from cloakwork.zk.groth16 import proving as groth16
 from cloakwork.zk.groth16 import setting
+from python.export_rows import GROTH16, exporting
 from python.heal_writer import HealWriter
 
 X = np.arange(8, dtype=np.uint64)
@@ -395,6 +396,16 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("prove", "--profile"): (groth16, "prove", f"{PROVE} --profile new", Path("new")),
     ("prove", "--check"): (groth16, "prove", f"{PROVE} --no-check", False),
     ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),
+    ("verify", "--batch"): (
+        None,
+        "",
+        f"verify {GROTH16 / 'mixed.vkey.json'} --batch {GROTH16} --json",
+        lambda facts: len(facts["proofs"]) == 3,
+    ),
+    **{
+        (f"export {kind}", option): (None, "", f"export {kind} {given} --json", check)
+        for kind, given, option, check in exporting()
+    },
     ("demo digits", "--out"): (digits, "run", "demo digits --out new", Path("new")),
     ("demo digits", "--threads"): (digits, "run", "demo digits --threads 3", 3),
     ("demo digits", "--network"): (

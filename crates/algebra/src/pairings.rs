@@ -39,13 +39,18 @@ impl Pairing {
         self.curve().facts().name
     }
 
-    /// Reads either name, or other spellings of them.
+    /// Reads either name, or other spellings of them: letters of either case, with or without `-`
+    /// and `_`, and no other character.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let plain = |name: &str| -> String {
             let letters = name.chars().filter(char::is_ascii_alphanumeric);
             letters.map(|c| c.to_ascii_lowercase()).collect()
         };
+        let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+        if !name.chars().all(known) {
+            return None;
+        }
         let wanted = plain(name);
         Self::ALL.into_iter().find(|pairing| {
             let aliases = pairing.curve().facts().aliases;

@@ -93,6 +93,14 @@ pub fn same_number(py: Python<'_>, curve: &str, g1: &[u8], g2: &[u8]) -> PyResul
     same.map_err(|fault| malformed(&fault.to_string()))
 }
 
+/// Whether the product of the pairings of canonical points, one by one, is 1.
+#[pyfunction]
+pub fn product_is_one(py: Python<'_>, curve: &str, g1: &[u8], g2: &[u8]) -> PyResult<bool> {
+    let curve = curve_of(curve)?;
+    let one = unlocked(py, || pairing::product_is_one(curve, g1, g2))?;
+    one.map_err(|fault| malformed(&fault.to_string()))
+}
+
 /// Row-major tensors, shared where they are so already.
 fn dense(tensors: &Bound<'_, PyList>) -> PyResult<Vec<HostTensor>> {
     let one = |tensor: &tensor::Inner| row_major(tensor.real("a part of a key")?);
@@ -113,5 +121,6 @@ fn integers(bytes: &[u8]) -> Vec<i64> {
 /// Adds these functions to the module.
 pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check_key, module)?)?;
+    module.add_function(wrap_pyfunction!(product_is_one, module)?)?;
     module.add_function(wrap_pyfunction!(same_number, module)?)
 }

@@ -15,6 +15,7 @@ from cloakwork.cli import (
     circuits,
     compiling,
     conformance,
+    exporting,
     models,
     programs,
     proofs,
@@ -75,6 +76,7 @@ demos = typer.Typer(
 app.add_typer(demos, name="demo")
 conformance.add(app)
 proofs.add(app)
+exporting.add(app)
 vendors.add(app)
 specializing.add(app)
 compiling.add(app)

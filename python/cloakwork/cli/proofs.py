@@ -14,10 +14,6 @@ from cloakwork.cli.options import Json, MemoryBudget, Profile, Quiet, SpillDir, 
 _VkeyFile = Annotated[
     Path, typer.Argument(help="The verifying key: snarkjs's vkey.json.", show_default=False)
 ]
-_PublicFile = Annotated[
-    Path, typer.Argument(help="The public signals: public.json.", show_default=False)
-]
-_ProofFile = Annotated[Path, typer.Argument(help="The proof: proof.json.", show_default=False)]
 _ZkeyFile = Annotated[
     Path, typer.Argument(help="The proving key: circuit.zkey.", show_default=False)
 ]
@@ -102,10 +98,31 @@ def vkey(
 def verify(
     context: typer.Context,
     vkey: _VkeyFile,
-    public: _PublicFile,
-    proof: _ProofFile,
+    public: Annotated[
+        Path | None, typer.Argument(help="The public signals: public.json.", show_default=False)
+    ] = None,
+    proof: Annotated[
+        Path | None, typer.Argument(help="The proof: proof.json.", show_default=False)
+    ] = None,
+    batch: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder of proofs, each NAME.proof.json beside its NAME.public.json: all of "
+            "them at once."
+        ),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say whether a Groth16 proof holds: OK, or INVALID and exit status 1."""
-    raise typer.Exit(proving.verify(vkey, public, proof, asked=context.obj))
+    """Say whether Groth16 proofs hold: OK, or INVALID and exit status 1.
+
+    Files of snarkjs, rapidsnark, gnark and arkworks are told by their contents.
+    """
+    if batch is None:
+        if public is None or proof is None:
+            missing = "PUBLIC" if public is None else "PROOF"
+            raise typer.BadParameter(f"missing argument {missing}; --batch takes a folder")
+        raise typer.Exit(proving.verify(vkey, public, proof, asked=context.obj))
+    if public is not None:
+        raise typer.BadParameter("got PUBLIC and --batch, expected the one or the other")
+    raise typer.Exit(proving.verify_batch(vkey, batch, asked=context.obj))

@@ -6,8 +6,18 @@ from pathlib import Path
 
 from cloakwork import files
 from cloakwork.cli.progress import Bar, busy
-from cloakwork.cli.words import DIFFERS, Invocation, in_words, print_json, say, say_memory, wrote
+from cloakwork.cli.words import (
+    DIFFERS,
+    Invocation,
+    in_words,
+    print_json,
+    say,
+    say_memory,
+    shown,
+    wrote,
+)
 from cloakwork.device.loading import place_name
+from cloakwork.errors import LoadError
 from cloakwork.programs.options import check_folder
 
 
@@ -87,3 +97,41 @@ def verify(vkey: Path, public: Path, proof: Path, *, asked: Invocation) -> int:
         else:
             print("OK" if holds else "INVALID")
     return 0 if holds else DIFFERS
+
+
+def verify_batch(vkey: Path, folder: Path, *, asked: Invocation) -> int:
+    """Say which of a folder's proofs do not hold."""
+    with in_words(asked):
+        from cloakwork.zk.groth16 import batching
+
+        pairs = _pairs(folder)
+        answers = batching.verify_many(vkey, pairs.values())
+        holds = dict(zip(pairs, answers, strict=True))
+        wrong = [name for name, answer in holds.items() if not answer]
+        if asked.as_json:
+            print_json({"holds": not wrong, "proofs": holds})
+        else:
+            for name in wrong:
+                print(f"INVALID {shown(name)}")
+            print(f"OK: {len(pairs)}" if not wrong else f"INVALID: {len(wrong)} of {len(pairs)}")
+    return DIFFERS if wrong else 0
+
+
+def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
+    """Public signals and proofs of a folder, by name, in order."""
+    parts: dict[str, dict[str, Path]] = {"public": {}, "proof": {}}
+    for path in sorted(folder.iterdir()):
+        name, _, rest = path.name.rpartition(".proof" if ".proof" in path.name else ".public")
+        part = "proof" if ".proof" in path.name else "public"
+        if not name or rest.count(".") > 1 or (rest and not rest.startswith(".")):
+            continue
+        if name in parts[part]:
+            raise LoadError(f"{folder}: {name} has two files of its {part}: {path.name}, too")
+        parts[part][name] = path
+    for one, other in (("proof", "public"), ("public", "proof")):
+        for name, path in parts[one].items():
+            if name not in parts[other]:
+                raise LoadError(f"{path}: expected its {name}.{other}.json beside it, got none")
+    if not parts["proof"]:
+        raise LoadError(f"{folder}: expected proofs, NAME.proof.json, got none")
+    return {name: (parts["public"][name], path) for name, path in parts["proof"].items()}

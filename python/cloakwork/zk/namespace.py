@@ -1,6 +1,6 @@
 """The names of `cloakwork.zk`; loaded when one is asked for."""
 
-from cloakwork.zk import groth16
+from cloakwork.zk import export, groth16
 from cloakwork.zk.circom.files import (
     Circuit,
     Matrix,
@@ -29,6 +29,7 @@ from cloakwork.zk.instructions.values import (
 from cloakwork.zk.protocol.fields import Curve, Field, curve, field
 from cloakwork.zk.protocol.hashes import poseidon
 from cloakwork.zk.protocol.lookups import permute_expression
+from cloakwork.zk.protocol.pairings import pairing_check
 from cloakwork.zk.protocol.polynomials import add_constant, as_coef, as_elements, as_lagrange
 from cloakwork.zk.protocol.randomness import blind, uniform
 from cloakwork.zk.protocol.transcripts import Transcript
@@ -66,8 +67,10 @@ __all__ = [
     "bytes_of",
     "compile",
     "curve",
+    "export",
     "field",
     "groth16",
+    "pairing_check",
     "permute_expression",
     "point",
     "points",

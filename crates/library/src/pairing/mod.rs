@@ -5,11 +5,13 @@
 
 mod groth16;
 mod points;
+mod product;
 mod proving_key;
 
 pub use cloakwork_algebra::Pairing;
 pub use groth16::{Groth16Key, Groth16Proof, Malformed, verify};
 pub use points::{PointFault, Reason};
+pub use product::{ProductFault, product_is_one};
 pub use proving_key::{Groth16ProvingKey, KeyFault, Rows, check_key, same_number};
 
 use ark_bls12_381::Bls12_381;

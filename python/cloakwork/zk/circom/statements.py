@@ -16,6 +16,7 @@ from cloakwork.errors import ParamError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
 from cloakwork.recognition import expecting
+from cloakwork.zk.forms import binary
 
 # A file, what `json.load` makes of it, or the object itself.
 Source = str | PathLike[str] | dict[str, Any] | list[Any]
@@ -47,14 +48,17 @@ class VerifyingKey:
 
     @classmethod
     def load(cls, source: Source | Self) -> Self:
-        """Read snarkjs's JSON: a file of it, or what `json.load` gave.
+        """Read snarkjs's JSON, or the bytes of gnark or arkworks: a file, or what `json.load` gave.
 
-        Raises LoadError, with the path to the wrong member.
+        Raises LoadError, with the path to the wrong member or the wrong byte.
         """
         if isinstance(source, cls):
             return source
         with expecting("a verifying key, vkey.json", source, "vkey"):
-            return cls(*_core.verifying_key_of(*_text(source, "verifying key")))
+            text, name = _text(source, "verifying key")
+            if not binary.is_text(text):
+                return cls(*binary.read_key(text, name))
+            return cls(*_core.verifying_key_of(text, name))
 
     @property
     def public(self) -> int:
@@ -90,8 +94,9 @@ class Proof:
 
     @classmethod
     def load(cls, source: Source | Self, curve: str | None = None) -> Self:
-        """Read snarkjs's or rapidsnark's JSON: a file of it, or what `json.load` gave.
+        """Read JSON of snarkjs or rapidsnark, or bytes of gnark or arkworks.
 
+        source  a file, or what `json.load` gave
         curve   that of the verifying key, for proofs that do not name theirs (rapidsnark's).  A
                 proof that names another one keeps it, and no key of `curve` verifies it
 
@@ -100,7 +105,10 @@ class Proof:
         if isinstance(source, cls):
             return source
         with expecting("a proof, proof.json", source, "proof"):
-            return cls(*_core.proof_of(*_text(source, "proof"), curve))
+            text, name = _text(source, "proof")
+            if not binary.is_text(text):
+                return cls(*binary.read_proof(text, name))
+            return cls(*_core.proof_of(text, name, curve))
 
     @property
     def parts(self) -> tuple[str, bytes, bytes, bytes]:
@@ -129,13 +137,15 @@ class Public:
 
     @classmethod
     def load(cls, source: Source | Sequence[int] | Self, curve: str) -> Self:
-        """Read snarkjs's JSON, or take integers below the prime of scalars.
+        """Read JSON of snarkjs or bytes of gnark or arkworks, or take integers below the prime.
 
         Raises LoadError or ParamError where one is not.
         """
         if isinstance(source, cls):
             return source
         if isinstance(source, list | tuple) and all(isinstance(item, int) for item in source):
+            if curve not in ORDERS:
+                raise ParamError("curve", repr(curve), " or ".join(ORDERS))
             prime = ORDERS[curve]
             for index, item in enumerate(source):
                 if isinstance(item, bool) or not 0 <= item < prime:
@@ -145,6 +155,8 @@ class Public:
             source = list(source)
         text, name = _text(source, "public signals")
         with expecting("public signals, public.json", source, "public"):
+            if not binary.is_text(text):
+                return cls.of_bytes(curve, binary.read_public(text, curve, name))
             return cls.of_bytes(curve, _core.public_of(text, curve, name))
 
     @classmethod
