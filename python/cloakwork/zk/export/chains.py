@@ -64,7 +64,8 @@ class Chain:
     def points(self, data: bytes) -> list[list[int]]:
         """The words of points of G1."""
         size = 2 * self.width
-        return [self.point(data[at : at + size], 1) for at in range(0, len(data), size)]
+        starts = range(0, len(data), size)
+        return [self.point(data[at : at + size], 1) for at in starts]
 
     def _split(self, number: int) -> list[int]:
         high = range(self.words - 1, -1, -1)

@@ -213,7 +213,8 @@ def read_key(data: bytes, where: str) -> tuple[str, bytes, bytes, bytes, bytes, 
     ic = cursor.points("ic", 1, count)
     if cursor.take(8).strip(b"\0"):
         raise cursor.fault(cursor.at - 8, "commitments", "expected none")
-    return (form.curve, *(found[name] for name in _KEY["arkworks"]), ic)  # type: ignore[return-value]
+    alpha1, beta2, gamma2, delta2 = (found[name] for name in _KEY["arkworks"])
+    return form.curve, alpha1, beta2, gamma2, delta2, ic
 
 
 def read_proof(data: bytes, where: str) -> tuple[str, bytes, bytes, bytes]:
@@ -234,8 +235,8 @@ def read_public(data: bytes, curve: str, where: str) -> bytes:
     """Canonical little-endian scalars; LoadError for one that is not below the curve's prime."""
     form = _form("public", data, where)
     first = _signals_at(form, data) or 0
-    found = bytearray()
-    for at in range(first, len(data), _SCALAR_BYTES):
+    found, starts = bytearray(), range(first, len(data), _SCALAR_BYTES)
+    for at in starts:
         number = form.number(data[at : at + _SCALAR_BYTES])
         if number >= ORDERS[curve]:
             index = (at - first) // _SCALAR_BYTES

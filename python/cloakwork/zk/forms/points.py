@@ -87,7 +87,7 @@ class Codec:
             return bytes(self.size(parts, compressed=False))
         if states == [_INFINITE]:
             raise Invalid("its flags say infinity, its coordinates do not")
-        halves = [numbers[at : at + parts] for at in range(0, len(numbers), parts)]
+        halves = [numbers[:parts], *([] if compressed else [numbers[parts:]])]
         x, *rest = (half[::-1] if self.big else half for half in halves)
         y = rest[0] if rest else self._y(x, _LARGE in states)
         if not any(x) and not any(y):
