@@ -23,6 +23,7 @@ from cloakwork.cli import (
     show,
     specializing,
     vendors,
+    witnesses,
 )
 from cloakwork.cli.grouping import Command, DemoGroup, Group
 from cloakwork.cli.options import (
@@ -75,6 +76,7 @@ demos = typer.Typer(
 app.add_typer(demos, name="demo")
 conformance.add(app)
 proofs.add(app)
+witnesses.add(app)
 vendors.add(app)
 specializing.add(app)
 compiling.add(app)

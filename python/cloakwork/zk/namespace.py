@@ -13,6 +13,7 @@ from cloakwork.zk.circom.files import (
     write_wtns,
 )
 from cloakwork.zk.circom.statements import Proof, Public, VerifyingKey
+from cloakwork.zk.circom.witnesses import WitnessGenerator, generate_witness
 from cloakwork.zk.instructions.builder import ProgramBuilder
 from cloakwork.zk.instructions.program import Program, run
 from cloakwork.zk.instructions.running import Outcome
@@ -58,6 +59,7 @@ __all__ = [
     "Type",
     "VerifyingKey",
     "Witness",
+    "WitnessGenerator",
     "add_constant",
     "as_coef",
     "as_elements",
@@ -67,6 +69,7 @@ __all__ = [
     "compile",
     "curve",
     "field",
+    "generate_witness",
     "groth16",
     "permute_expression",
     "point",
