@@ -84,10 +84,21 @@ fn told(py: Python<'_>, name: &str, error: &WasmError) -> PyErr {
     match error {
         WasmError::Unknown(input) => {
             let given = "a signal that the circuit does not have";
-            errors::param(&format!("input `{input}`"), given, "an input of the circuit")
+            errors::param(
+                &format!("input `{input}`"),
+                given,
+                "an input of the circuit",
+            )
         }
-        WasmError::Count { name, expected, got } => {
-            let (got, expected) = (values(*got), format!("{}, as in the circuit", values(*expected)));
+        WasmError::Count {
+            name,
+            expected,
+            got,
+        } => {
+            let (got, expected) = (
+                values(*got),
+                format!("{}, as in the circuit", values(*expected)),
+            );
             errors::param(&format!("input `{name}`"), &got, &expected)
         }
         WasmError::Missing { expected, got } => {

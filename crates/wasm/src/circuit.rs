@@ -1,9 +1,9 @@
 //! A compiled circuit, and its witnesses.
 
+use crate::WasmError;
 use crate::engine::{Compiler, Engine, Module};
 use crate::host::{Host, MOST_WORDS, Reports};
 use crate::session::{CHUNK_BYTES, GLUE, Session};
-use crate::WasmError;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,7 +85,12 @@ impl Circuit {
             let host = Host::new(&engine.functions, limits.time, reports);
             facts(&Session::open(&engine, &module, host, limits.memory_bytes)?)
         })?;
-        Ok(Self { engine, module, glue, facts })
+        Ok(Self {
+            engine,
+            module,
+            glue,
+            facts,
+        })
     }
 
     /// What the circuit says about itself.
@@ -160,9 +165,15 @@ impl Circuit {
             for input in inputs {
                 let (name, got) = (input.name.to_owned(), count(input));
                 match size(session, input.name)? {
+                    // Circom's hash table gives 0 for a name that it does not hold.
+                    Some(0) if got > 0 => return Err(WasmError::Unknown(name)),
                     None => return Err(WasmError::Unknown(name)),
                     Some(expected) if expected != got => {
-                        return Err(WasmError::Count { name, expected, got });
+                        return Err(WasmError::Count {
+                            name,
+                            expected,
+                            got,
+                        });
                     }
                     Some(_) => {}
                 }
@@ -188,12 +199,14 @@ impl Circuit {
             let numbers = [first as i32, last as i32, self.words() as i32];
             let [first_number, last_number, words] = numbers;
             let arguments = [high, low, first_number, last_number, words];
-            session.pass("set", &arguments).map_err(|error| match error {
-                WasmError::Refused(text) if text.starts_with("the circuit does not have") => {
-                    WasmError::Unknown(input.name.to_owned())
-                }
-                other => other,
-            })?;
+            session
+                .pass("set", &arguments)
+                .map_err(|error| match error {
+                    WasmError::Refused(text) if text.starts_with("the circuit does not have") => {
+                        WasmError::Unknown(input.name.to_owned())
+                    }
+                    other => other,
+                })?;
             first = last;
         }
         Ok(())
@@ -259,7 +272,12 @@ fn facts(session: &Session<'_>) -> Result<Facts, WasmError> {
             session.memory_bytes()
         ));
     }
-    Ok(Facts { version, prime, wires, inputs })
+    Ok(Facts {
+        version,
+        prime,
+        wires,
+        inputs,
+    })
 }
 
 /// Works while another thread advances the engine's epoch.

@@ -120,9 +120,8 @@ impl Module {
         let f = &engine.functions;
         let mut raw = ptr::null_mut();
         // SAFETY: the bytes are alive; the module is written where there is no error.
-        let error = unsafe {
-            (f.wasmtime_module_new)(engine.raw(), bytes.as_ptr(), bytes.len(), &mut raw)
-        };
+        let error =
+            unsafe { (f.wasmtime_module_new)(engine.raw(), bytes.as_ptr(), bytes.len(), &mut raw) };
         if let Some(text) = f.failure(error) {
             return Err(WasmError::Module(one_line(&text)));
         }

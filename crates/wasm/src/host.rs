@@ -49,11 +49,7 @@ pub(crate) struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    pub fn new(
-        functions: &'a Functions,
-        time: Duration,
-        reports: &'a mut dyn Reports,
-    ) -> Self {
+    pub fn new(functions: &'a Functions, time: Duration, reports: &'a mut dyn Reports) -> Self {
         Self {
             functions,
             // None: later than the clock can tell.
@@ -245,12 +241,13 @@ pub(crate) unsafe extern "C" fn buffer_message(
 ) -> *mut Trap {
     // SAFETY: the library calls it.
     unsafe {
-        with((env, caller, arguments, count), |host, context, _| {
-            match host.message(context).as_str() {
+        with(
+            (env, caller, arguments, count),
+            |host, context, _| match host.message(context).as_str() {
                 "\n" => host.log(),
                 part => host.add(part),
-            }
-        })
+            },
+        )
     }
 }
 

@@ -199,8 +199,11 @@ impl<'a> Session<'a> {
 
     fn memory_of(&self, instance: &Instance) -> Option<Memory> {
         let found = self.export(instance, "memory")?;
+        if found.kind != EXTERN_MEMORY {
+            return None;
+        }
         // SAFETY: the kind says which member is initialized.
-        (found.kind == EXTERN_MEMORY).then(|| unsafe { found.of.memory })
+        Some(unsafe { found.of.memory })
     }
 
     /// An exported function of the circuit.
@@ -210,8 +213,11 @@ impl<'a> Session<'a> {
 
     fn function_of(&self, instance: &Instance, name: &str) -> Option<Func> {
         let found = self.export(instance, name)?;
+        if found.kind != EXTERN_FUNC {
+            return None;
+        }
         // SAFETY: the kind says which member is initialized.
-        (found.kind == EXTERN_FUNC).then(|| unsafe { found.of.func })
+        Some(unsafe { found.of.func })
     }
 
     /// Calls an export of the circuit; a missing one is an error.
@@ -267,7 +273,10 @@ impl<'a> Session<'a> {
         let trap = self.functions.trapped(trap);
         self.stopped()?;
         if let Some((name, text)) = error {
-            return Err(WasmError::NotCircuit(format!("its `{name}`: {}", one_line(&text))));
+            return Err(WasmError::NotCircuit(format!(
+                "its `{name}`: {}",
+                one_line(&text)
+            )));
         }
         trap.map_or(Ok(()), |text| Err(WasmError::Trapped(text)))
     }
@@ -369,7 +378,11 @@ fn told(code: i32, places: &str) -> String {
         7 => "an index is outside its array",
         _ => "the circuit reports an error",
     };
-    let number = if (1..=7).contains(&code) { String::new() } else { format!(" {code}") };
+    let number = if (1..=7).contains(&code) {
+        String::new()
+    } else {
+        format!(" {code}")
+    };
     if places.is_empty() {
         return format!("{what}{number}");
     }

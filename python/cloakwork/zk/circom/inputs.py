@@ -45,15 +45,17 @@ def read(source: Inputs) -> Values:
                 files.read(name), object_pairs_hook=lambda pairs: _once(name, pairs),
                 parse_int=str, parse_constant=lambda text: _Fraction(), parse_float=_Fraction,
             )  # fmt: skip
-        except (ValueError, RecursionError) as error:
-            place = (
-                f"line {error.lineno}, column {error.colno}: {error.msg}"
-                if isinstance(error, json.JSONDecodeError)
-                else "bytes that are not UTF-8"
-                if isinstance(error, UnicodeError)
-                else "too deeply nested"
-            )
-            raise LoadError(f"{name}: expected JSON, got an error at {place}") from None
+        except json.JSONDecodeError as error:
+            place = f"line {error.lineno}, column {error.colno}"
+            raise LoadError(
+                f"{name}: expected JSON, got an error at {place}: {error.msg}"
+            ) from None
+        except UnicodeDecodeError:
+            raise LoadError(f"{name}: expected JSON, got bytes that are not UTF-8") from None
+        except RecursionError:
+            raise LoadError(
+                f"{name}: expected JSON, got arrays that are too deeply nested"
+            ) from None
     if not isinstance(found, dict):
         raise LoadError(f"{name}: expected an object of inputs, got {_kind(found)}")
     return found
@@ -96,7 +98,7 @@ def encoded(values: Values, prime: int, size: int) -> list[tuple[str, bytes]]:
     return list(found.items())
 
 
-def _signals(values: Values, prefix: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
+def _signals(values: Mapping[Any, Any], prefix: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
     """Signals by their full names: buses are taken apart."""
     if depth > _MOST_DEPTH:
         raise ParamError(f"input `{prefix}`", "deeper nesting", f"at most {_MOST_DEPTH} levels")
@@ -165,9 +167,9 @@ def _integer(place: str, value: Any) -> int:
         raise ParamError(place, _kind(value), "an integer, or text of one") from None
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     names: Iterable[tuple[type | tuple[type, ...], str]] = (
-        (type(None), "null"), (bool, "a boolean"), (str, "text"), ((list, tuple), "an array"),
+        (type(None), "null"), (bool, "a boolean"), (int, "an integer"), (str, "text"), ((list, tuple), "an array"),
         ((Mapping, dict), "an object"), ((_Fraction, float), "a number that is no integer"),
     )  # fmt: skip
     known = (word for kind, word in names if isinstance(value, kind))

@@ -25,7 +25,8 @@ def library() -> str:
     if spec is None or spec.origin is None:
         raise _refused("not installed")
     package = Path(spec.origin).parent
-    found = sorted(one.name.split("-")[1] for one in package.parent.glob("wasmtime-*.dist-info"))
+    names = [one.stem for one in package.parent.glob("wasmtime-*.dist-info")]
+    found = sorted(name.partition("-")[2] for name in names)
     if not any(version.split(".")[0] == _RELEASE for version in found):
         raise _refused(f"release {found[-1]}" if found else "an unknown release")
     machine = os.uname().machine.lower()

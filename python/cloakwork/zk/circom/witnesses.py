@@ -76,9 +76,7 @@ class WitnessGenerator:
         runtime = library()
         with expecting("a circuit's program, .wasm", name, "wasm"):
             module = (name, files.read(name))
-            self._program = _core.CircuitProgram(
-                runtime, module, optimize, self._most, self._log
-            )
+            self._program = _core.CircuitProgram(runtime, module, optimize, self._most, self._log)
         version, prime, self.wires, self.inputs = self._program.facts()
         self.version: tuple[int, ...] = tuple(version)
         self.curve = _curve(name, prime)
@@ -125,9 +123,8 @@ class WitnessGenerator:
         own = {_INDEXES.sub("", signal): None for component, signal in lines if component in main}
         names = list(own)
         sizes = self._program.sizes(names, self._most, self._log)
-        found = {
-            signal: size for signal, size in zip(names, sizes, strict=True) if size is not None
-        }
+        # No input has no values.
+        found = {signal: size for signal, size in zip(names, sizes, strict=True) if size}
         if sum(found.values()) != self.inputs:
             raise LoadError(
                 f"{name}: expected the {self.inputs} values of inputs of {self._name}, got "
@@ -159,7 +156,7 @@ def generated(wasm: _Path | WitnessGenerator, inputs: Inputs) -> Witness:
 
 
 def _seconds(timeout: float) -> float:
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
+    if type(timeout) not in (int, float) or not timeout > 0:
         raise ParamError("timeout", timeout, "seconds, above 0")
     return float(timeout)
 
@@ -172,8 +169,8 @@ def _bytes(limit: int | str) -> int:
 
 def _curve(name: str, prime: bytes) -> str:
     number = int.from_bytes(prime, "little")
-    for curve, order in ORDERS.items():
-        if number == order:
+    for curve in ("bn254", "bls12_381"):
+        if number == ORDERS[curve]:
             return curve
     known = _OTHERS.get((number.bit_length(), number & 0xFFFFFFFF))
     which = known or f"a prime of {number.bit_length()} bits"
@@ -182,10 +179,10 @@ def _curve(name: str, prime: bytes) -> str:
 
 def _check(signals: dict[str, int], given: set[str]) -> None:
     """Refuse unknown and missing signals by name."""
-    unknown = sorted(given - set(signals))
+    unknown = sorted(given - signals.keys())
     if unknown:
         allowed = f"one of {listed(signals)}"
         raise ParamError(f"input `{unknown[0]}`", "no signal of the circuit", allowed)
-    missing = [name for name, size in signals.items() if size and name not in given]
+    missing = [name for name in signals if name not in given]
     if missing:
         raise ParamError("inputs", f"none for {listed(missing)}", f"all of {listed(signals)}")
