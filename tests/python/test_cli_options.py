@@ -16,7 +16,17 @@ import numpy as np
 import pytest
 import typer
 from cloakwork import zk
-from cloakwork.cli import compiling, main, models, plain, proving, serving, specializing, vendors
+from cloakwork.cli import (
+    compiling,
+    main,
+    models,
+    plain,
+    proving,
+    serving,
+    specializing,
+    vendors,
+    witness,
+)
 from cloakwork.cli.commands import app
 from cloakwork.demo import cifar, digits, disease, merkle, sentiment, sharpen
 from cloakwork.demo.network import Way
@@ -24,7 +34,7 @@ from cloakwork.device import skeleton
 from cloakwork.programs.runnable import Runnable
 from cloakwork.serving import Limits
 from cloakwork.zk.circom import files as zk_files
-from cloakwork.zk.circom import statements
+from cloakwork.zk.circom import statements, witnesses
 from cloakwork.zk.groth16 import proving as groth16
 from cloakwork.zk.groth16 import setting
 from python.heal_writer import HealWriter
@@ -348,6 +358,8 @@ class Spy:
 
 # Commands with files of their own: the called function, and a command line with an option's value.
 PROVE = "prove key.zkey w.wtns"
+WITNESS = "witness c.wasm i.json"
+FULLPROVE = "fullprove c.wasm key.zkey i.json"
 CONFORM = "conform sim:0 --json --quick --ops modsum --seconds 5"
 SERVE = "serve m.cwk"
 COMPILE = "compile m.onnx --data x.npy -o n.cwk"
@@ -394,6 +406,31 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("prove", "--spill-dir"): (groth16, "prove", f"{PROVE} --spill-dir .", Path(".")),
     ("prove", "--profile"): (groth16, "prove", f"{PROVE} --profile new", Path("new")),
     ("prove", "--check"): (groth16, "prove", f"{PROVE} --no-check", False),
+    ("witness", "--out"): (witnesses, "generate_witness", f"{WITNESS} -o new", Path("new")),
+    ("witness", "--sym"): (witnesses, "generate_witness", f"{WITNESS} --sym new", Path("new")),
+    ("witness", "--timeout"): (witnesses, "generate_witness", f"{WITNESS} --timeout 7", 7.0),
+    ("witness", "--memory-limit"): (
+        witnesses,
+        "generate_witness",
+        f"{WITNESS} --memory-limit 3GiB",
+        "3GiB",
+    ),
+    **{
+        ("fullprove", option): (groth16, "prove", f"{FULLPROVE} {option} {word}", value)
+        for option, word, value in (
+            ("--out", "new", Path("new")),
+            ("--public", "new", Path("new")),
+            ("--r1cs", "new", Path("new")),
+            ("--sym", "new", Path("new")),
+            ("--timeout", "7", 7.0),
+            ("--memory-limit", "3GiB", "3GiB"),
+            ("--device", "sim:1", "sim:1"),
+            ("--threads", "3", 3),
+            ("--memory-budget", "3GiB", "3GiB"),
+            ("--spill-dir", ".", Path(".")),
+        )
+    },
+    ("fullprove", "--check"): (groth16, "prove", f"{FULLPROVE} --no-check", False),
     ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),
     ("demo digits", "--out"): (digits, "run", "demo digits --out new", Path("new")),
     ("demo digits", "--threads"): (digits, "run", "demo digits --threads 3", 3),
@@ -544,10 +581,12 @@ def test_an_option_reaches_what_it_is_for(
     monkeypatch.setattr(zk_files, "read_zkey", spy)
     monkeypatch.setattr(statements, "save", spy)
     monkeypatch.setattr(groth16, "Prover", spy)
-    monkeypatch.setattr(proving, "say_memory", spy)
+    monkeypatch.setattr(witnesses, "generate_witness", spy)
+    for module in (proving, witness):
+        monkeypatch.setattr(module, "say_memory", spy)
     monkeypatch.setattr(compiling, "compile_file", spy)
     monkeypatch.setattr(compiling, "safe", spy)
-    for module in (compiling, proving, vendors):
+    for module in (compiling, proving, vendors, witness):
         monkeypatch.setattr(module, "wrote", spy)
     assert main(words) == 0, capsys.readouterr().err
     assert spy.got(value), spy.calls

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from python.circom_modules import PRIME, module
 from cloakwork import cli, zk
 from cloakwork.errors import CloakworkError, LoadError, ParamError, WitnessError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.circom import inputs as reading
 from cloakwork.zk.circom import runtime
+from python.circom_modules import PRIME, module
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "witness"
 CIRCUITS = ["arrays", "arrays381", "bus", "bits381", "constant", "division"]
@@ -222,7 +222,7 @@ def saved(folder: Path, contents: bytes) -> Path:
         (lambda: b"", r"got an empty file"),
         (lambda: b"{}", r"not a WebAssembly module"),
         (lambda: (VECTORS / "arrays.wasm").read_bytes()[:9000], r"not a WebAssembly module"),
-        (lambda: (VECTORS / "arrays.wtns").read_bytes(), r"\.wasm, got a witness"),
+        ((VECTORS / "arrays.wtns").read_bytes, r"\.wasm, got a witness"),
         (lambda: module(getWitness=None), r"`circuit::getWitness`"),
         (lambda: module(getRawPrime=None), r"it exports no function `getRawPrime`"),
         (lambda: module(getVersion="(result i32) (i32.const 1)"), r"it is of circom 1"),

@@ -169,8 +169,9 @@ def _integer(place: str, value: Any) -> int:
 
 def _kind(value: object) -> str:
     names: Iterable[tuple[type | tuple[type, ...], str]] = (
-        (type(None), "null"), (bool, "a boolean"), (int, "an integer"), (str, "text"), ((list, tuple), "an array"),
-        ((Mapping, dict), "an object"), ((_Fraction, float), "a number that is no integer"),
+        (type(None), "null"), (bool, "a boolean"), (int, "an integer"), (str, "text"),
+        ((list, tuple), "an array"), ((Mapping, dict), "an object"),
+        ((_Fraction, float), "a number that is no integer"),
     )  # fmt: skip
     known = (word for kind, word in names if isinstance(value, kind))
     return next(known, f"a {type(value).__name__}")
