@@ -51,7 +51,7 @@ component main = Chain({HASHES});
 """
 SOURCES = {
     "sha256": (SHA, {"in": [(7 * place + place // 3) % 5 % 2 for place in range(BITS)]}),
-    "poseidon": (CHAIN, {"a": 3, "b": "12345678901234567890123"}),
+    "hashes": (CHAIN, {"a": 3, "b": "12345678901234567890123"}),
 }
 Times = tuple[float, float]
 
