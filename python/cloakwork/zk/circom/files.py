@@ -108,7 +108,7 @@ class Witness:
 
     def save(self, path: _Path) -> None:
         """Write a `.wtns` file, byte for byte as snarkjs does; it appears whole or not at all."""
-        _core.write_witness(name_of(path), self.curve, self.words)
+        _core.wiped(lambda: _core.write_witness(name_of(path), self.curve, self.words))
 
     def __repr__(self) -> str:
         # The values are secret: a proof hides them.

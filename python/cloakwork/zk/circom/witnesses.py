@@ -12,6 +12,7 @@ from collections.abc import Callable
 from os import PathLike
 
 from cloakwork import _core, files
+from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
@@ -109,7 +110,8 @@ class WitnessGenerator:
         values = encoded(read(inputs), ORDERS[self.curve], self._bytes)
         if self.signals is not None:
             _check(self.signals, {name for name, _ in values})
-        words = self._program.witness(values, most, log or self._log)
+        # No copy is left on the stack either.
+        words: Tensor = _core.wiped(lambda: self._program.witness(values, most, log or self._log))
         return Witness(self.curve, words)
 
     def _known(self, sym: _Path) -> dict[str, int]:
