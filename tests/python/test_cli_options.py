@@ -360,6 +360,15 @@ class Spy:
 PROVE = "prove key.zkey w.wtns"
 WITNESS = "witness c.wasm i.json"
 FULLPROVE = "fullprove c.wasm key.zkey i.json"
+LIMITED: list[tuple[str, str, object]] = [
+    ("--out", "new", Path("new")), ("--sym", "new", Path("new")), ("--timeout", "7", 7.0),
+    ("--memory-limit", "3GiB", "3GiB"),
+]  # fmt: skip
+PROVED: list[tuple[str, str, object]] = [
+    ("--public", "new", Path("new")), ("--r1cs", "new", Path("new")), ("--threads", "3", 3),
+    ("--device", "sim:1", "sim:1"), ("--memory-budget", "3GiB", "3GiB"),
+    ("--spill-dir", ".", Path(".")),
+]  # fmt: skip
 CONFORM = "conform sim:0 --json --quick --ops modsum --seconds 5"
 SERVE = "serve m.cwk"
 COMPILE = "compile m.onnx --data x.npy -o n.cwk"
@@ -406,29 +415,13 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("prove", "--spill-dir"): (groth16, "prove", f"{PROVE} --spill-dir .", Path(".")),
     ("prove", "--profile"): (groth16, "prove", f"{PROVE} --profile new", Path("new")),
     ("prove", "--check"): (groth16, "prove", f"{PROVE} --no-check", False),
-    ("witness", "--out"): (witnesses, "generate_witness", f"{WITNESS} -o new", Path("new")),
-    ("witness", "--sym"): (witnesses, "generate_witness", f"{WITNESS} --sym new", Path("new")),
-    ("witness", "--timeout"): (witnesses, "generate_witness", f"{WITNESS} --timeout 7", 7.0),
-    ("witness", "--memory-limit"): (
-        witnesses,
-        "generate_witness",
-        f"{WITNESS} --memory-limit 3GiB",
-        "3GiB",
-    ),
     **{
-        ("fullprove", option): (groth16, "prove", f"{FULLPROVE} {option} {word}", value)
-        for option, word, value in (
-            ("--out", "new", Path("new")),
-            ("--public", "new", Path("new")),
-            ("--r1cs", "new", Path("new")),
-            ("--sym", "new", Path("new")),
-            ("--timeout", "7", 7.0),
-            ("--memory-limit", "3GiB", "3GiB"),
-            ("--device", "sim:1", "sim:1"),
-            ("--threads", "3", 3),
-            ("--memory-budget", "3GiB", "3GiB"),
-            ("--spill-dir", ".", Path(".")),
+        (command, option): (place, name, f"{line} {option} {word}", value)
+        for command, place, name, line, rows in (
+            ("witness", witnesses, "generate_witness", WITNESS, LIMITED),
+            ("fullprove", groth16, "prove", FULLPROVE, LIMITED + PROVED),
         )
+        for option, word, value in rows
     },
     ("fullprove", "--check"): (groth16, "prove", f"{FULLPROVE} --no-check", False),
     ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),

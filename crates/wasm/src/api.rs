@@ -14,7 +14,8 @@ macro_rules! opaque {
         }
     )* };
 }
-opaque!(Config RawEngine RawModule RawStore Context RawLinker Caller Trap RawError FuncType ValType);
+opaque!(Config RawEngine RawModule RawStore Context RawLinker);
+opaque!(Caller Trap RawError FuncType ValType);
 
 /// `wasm_byte_vec_t`.
 #[repr(C)]
@@ -161,7 +162,9 @@ functions! {
     wasmtime_engine_increment_epoch: unsafe extern "C" fn(*mut RawEngine),
     wasmtime_wat2wasm: unsafe extern "C" fn(*const c_char, usize, *mut ByteVec) -> *mut RawError,
     wasmtime_module_new:
-        unsafe extern "C" fn(*mut RawEngine, *const u8, usize, *mut *mut RawModule) -> *mut RawError,
+        unsafe extern "C" fn(
+            *mut RawEngine, *const u8, usize, *mut *mut RawModule,
+        ) -> *mut RawError,
     wasmtime_module_delete: unsafe extern "C" fn(*mut RawModule),
     wasmtime_store_new:
         unsafe extern "C" fn(*mut RawEngine, *mut c_void, Finalizer) -> *mut RawStore,
