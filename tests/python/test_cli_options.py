@@ -427,12 +427,7 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),
     ("demo digits", "--out"): (digits, "run", "demo digits --out new", Path("new")),
     ("demo digits", "--threads"): (digits, "run", "demo digits --threads 3", 3),
-    ("demo digits", "--network"): (
-        digits,
-        "run_network",
-        "demo digits --network cnn",
-        "cnn",
-    ),
+    ("demo digits", "--network"): (digits, "run_network", "demo digits --network cnn", "cnn"),
     ("demo digits", "--images"): (
         digits,
         "run_network",

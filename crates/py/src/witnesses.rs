@@ -219,8 +219,8 @@ fn write_witness(
     saved.map_err(|error| errors::save(error, &path))
 }
 
-/// Copies as many zeros: the last bytes of a copy stay in vector registers, which the dynamic linker
-/// later saves on the stack.
+/// Copies as many zeros: the last bytes of a copy stay in vector registers, which the dynamic
+/// linker later saves on the stack.
 fn clear_registers(size: usize) {
     let zeros = vec![0_u8; size.min(MOST_BYTES_IN_REGISTERS)];
     let mut copy = vec![1_u8; zeros.len()];
