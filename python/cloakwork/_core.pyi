@@ -542,6 +542,31 @@ def write_r1cs(
     path: _Path, curve: str, counts: tuple[int, int, int, int], parts: list[list[Tensor]]
 ) -> None: ...
 def write_wtns(path: _Path, curve: str, values: bytes) -> None: ...
+def write_witness(path: _Path, curve: str, words: Tensor) -> None: ...
+
+# Seconds and bytes that a run may take.
+_Most = tuple[float, int]
+
+class CircuitProgram:
+    def __init__(
+        self,
+        library: _Path,
+        module: tuple[str, bytes],
+        optimize: bool,
+        most: _Most,
+        log: Callable[[str], object],
+    ) -> None: ...
+    def facts(self) -> tuple[list[int], bytes, int, int]: ...
+    def sizes(
+        self, names: list[str], most: _Most, log: Callable[[str], object]
+    ) -> list[int | None]: ...
+    def witness(
+        self,
+        inputs: list[tuple[str, bytes]],
+        most: _Most,
+        log: Callable[[str], object],
+    ) -> Tensor: ...
+
 def write_zkey(
     path: _Path,
     curve: str,

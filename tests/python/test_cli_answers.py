@@ -25,6 +25,7 @@ REFUSED = {
     "compile": "none.onnx --data none.npy -o m.cwk", "keygen": "none.cwk -o keys",
     "encrypt": "none.cwk keys x.npy -o x.ct", "decrypt": "keys y.ct",
     "query": "http://127.0.0.1:1 keys x.npy", "prove": "none.zkey none.wtns",
+    "witness": "none.wasm none.json", "fullprove": "none.wasm none.zkey none.json",
     "verify": "none.json none.json none.json", "vkey": "none.zkey", "setup": "none.r1cs -o k.zkey",
     "conform": "none:0", "diff": "none.json --device cpu", "new-device": "No",
     "specialize": "none.json --for cpu -o x.cwk",

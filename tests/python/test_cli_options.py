@@ -16,7 +16,17 @@ import numpy as np
 import pytest
 import typer
 from cloakwork import zk
-from cloakwork.cli import compiling, main, models, plain, proving, serving, specializing, vendors
+from cloakwork.cli import (
+    compiling,
+    main,
+    models,
+    plain,
+    proving,
+    serving,
+    specializing,
+    vendors,
+    witness,
+)
 from cloakwork.cli.commands import app
 from cloakwork.demo import cifar, digits, disease, merkle, sentiment, sharpen
 from cloakwork.demo.network import Way
@@ -24,7 +34,7 @@ from cloakwork.device import skeleton
 from cloakwork.programs.runnable import Runnable
 from cloakwork.serving import Limits
 from cloakwork.zk.circom import files as zk_files
-from cloakwork.zk.circom import statements
+from cloakwork.zk.circom import statements, witnesses
 from cloakwork.zk.groth16 import proving as groth16
 from cloakwork.zk.groth16 import setting
 from python.export_rows import GROTH16, exporting
@@ -349,6 +359,17 @@ class Spy:
 
 # Commands with files of their own: the called function, and a command line with an option's value.
 PROVE = "prove key.zkey w.wtns"
+WITNESS = "witness c.wasm i.json"
+FULLPROVE = "fullprove c.wasm key.zkey i.json"
+LIMITED: list[tuple[str, str, object]] = [
+    ("--out", "new", Path("new")), ("--sym", "new", Path("new")), ("--timeout", "7", 7.0),
+    ("--memory-limit", "3GiB", "3GiB"),
+]  # fmt: skip
+PROVED: list[tuple[str, str, object]] = [
+    ("--public", "new", Path("new")), ("--r1cs", "new", Path("new")), ("--threads", "3", 3),
+    ("--device", "sim:1", "sim:1"), ("--memory-budget", "3GiB", "3GiB"),
+    ("--spill-dir", ".", Path(".")),
+]  # fmt: skip
 CONFORM = "conform sim:0 --json --quick --ops modsum --seconds 5"
 SERVE = "serve m.cwk"
 COMPILE = "compile m.onnx --data x.npy -o n.cwk"
@@ -395,6 +416,15 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("prove", "--spill-dir"): (groth16, "prove", f"{PROVE} --spill-dir .", Path(".")),
     ("prove", "--profile"): (groth16, "prove", f"{PROVE} --profile new", Path("new")),
     ("prove", "--check"): (groth16, "prove", f"{PROVE} --no-check", False),
+    **{
+        (command, option): (place, name, f"{line} {option} {word}", value)
+        for command, place, name, line, rows in (
+            ("witness", witnesses, "generate_witness", WITNESS, LIMITED),
+            ("fullprove", groth16, "prove", FULLPROVE, LIMITED + PROVED),
+        )
+        for option, word, value in rows
+    },
+    ("fullprove", "--check"): (groth16, "prove", f"{FULLPROVE} --no-check", False),
     ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),
     ("verify", "--batch"): (
         None,
@@ -408,12 +438,7 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     },
     ("demo digits", "--out"): (digits, "run", "demo digits --out new", Path("new")),
     ("demo digits", "--threads"): (digits, "run", "demo digits --threads 3", 3),
-    ("demo digits", "--network"): (
-        digits,
-        "run_network",
-        "demo digits --network cnn",
-        "cnn",
-    ),
+    ("demo digits", "--network"): (digits, "run_network", "demo digits --network cnn", "cnn"),
     ("demo digits", "--images"): (
         digits,
         "run_network",
@@ -555,10 +580,12 @@ def test_an_option_reaches_what_it_is_for(
     monkeypatch.setattr(zk_files, "read_zkey", spy)
     monkeypatch.setattr(statements, "save", spy)
     monkeypatch.setattr(groth16, "Prover", spy)
-    monkeypatch.setattr(proving, "say_memory", spy)
+    monkeypatch.setattr(witnesses, "generate_witness", spy)
+    for module in (proving, witness):
+        monkeypatch.setattr(module, "say_memory", spy)
     monkeypatch.setattr(compiling, "compile_file", spy)
     monkeypatch.setattr(compiling, "safe", spy)
-    for module in (compiling, proving, vendors):
+    for module in (compiling, proving, vendors, witness):
         monkeypatch.setattr(module, "wrote", spy)
     assert main(words) == 0, capsys.readouterr().err
     assert spy.got(value), spy.calls

@@ -115,7 +115,8 @@ NOT_PICKLED = {
     cw.Generator, fhe.Bootstrapping, fhe.Keys, fhe.LinearMap, fhe.LinearTransform, fhe.Matrix,
     heir.Module, serving.ModelClient, serving.ProgramClient, serving.Remote,
     serving.ServedProgram, zk.Outcome, zk.Program,
-    zk.ProgramBuilder, zk.ProgramFunction, zk.ProvingKey, zk.Traced, zk.groth16.Prover,
+    zk.ProgramBuilder, zk.ProgramFunction, zk.ProvingKey, zk.Traced, zk.WitnessGenerator,
+    zk.groth16.Prover,
 }  # fmt: skip
 
 # A mapping, and classes that others complete.

@@ -7,7 +7,7 @@ from typing import Any
 
 from tidy.tree import code_only
 
-UNSAFE_ALLOWED = {"csrc", "kernels", "devices", "run", "py", "extension"}
+UNSAFE_ALLOWED = {"csrc", "kernels", "devices", "run", "wasm", "py", "extension"}
 FORBID_UNSAFE = "#![forbid(unsafe_code)]"
 # A crate that needs `unsafe` in one file denies it, and allows it in that file alone.
 UNSAFE_FILES = {
@@ -60,7 +60,8 @@ MAY_DEPEND_ON: dict[str, set[str]] = {
     "run": {"process", "ir", "ops", "verify", "plan", "kernels", "devices"},
     "trace": {"process", "ir", "ops", "verify", "run", "kernels"},
     "conformance": {"ir", "ops", "verify", "plan", "run", "kernels", "devices"},
-    "py": {*_ENGINE, "process", "devices", "library", "trace", "conformance"},
+    "wasm": set(),
+    "py": {*_ENGINE, "process", "devices", "library", "trace", "conformance", "wasm"},
     "csrc": set(),
     "extension": {"py", "csrc"},
     "testing": {*_ENGINE, "devices", "conformance", "csrc"},

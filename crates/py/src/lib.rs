@@ -46,6 +46,7 @@ mod shortcuts;
 mod target;
 mod tensor;
 mod trace;
+mod witnesses;
 
 use pyo3::prelude::*;
 
@@ -115,5 +116,6 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     files::add(module)?;
     instructions::add(module)?;
     circom::add(module)?;
-    proving_key::add(module)
+    proving_key::add(module)?;
+    witnesses::add(module)
 }

@@ -24,6 +24,7 @@ from cloakwork.cli import (
     show,
     specializing,
     vendors,
+    witnesses,
 )
 from cloakwork.cli.grouping import Command, DemoGroup, Group
 from cloakwork.cli.options import (
@@ -77,6 +78,7 @@ app.add_typer(demos, name="demo")
 conformance.add(app)
 proofs.add(app)
 exporting.add(app)
+witnesses.add(app)
 vendors.add(app)
 specializing.add(app)
 compiling.add(app)

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cloakwork.cli import proving
+from cloakwork.cli import proving, witness
 from cloakwork.cli.words import Invocation
 
 # Former names of options, and their names now.
@@ -29,6 +29,26 @@ COMMANDS: dict[str, tuple[Callable[..., int], tuple[str, ...], dict[str, str]]] 
             "--device": "device", "--threads": "threads", "--memory-budget": "memory_budget",
             "--spill-dir": "spill_dir", "--profile": "profile", "--check": "check",
             "--no-check": "check", "--json": "as_json", "--quiet": "quiet", "-q": "quiet",
+        },
+    ),
+    "witness": (
+        witness.witness,
+        ("wasm", "inputs"),
+        {
+            "-o": "out", "--out": "out", "--sym": "sym", "--timeout": "timeout",
+            "--memory-limit": "memory_limit", "--json": "as_json", "--quiet": "quiet",
+            "-q": "quiet",
+        },
+    ),
+    "fullprove": (
+        witness.fullprove,
+        ("wasm", "zkey", "inputs"),
+        {
+            "-o": "out", "--out": "out", "--public": "public", "--r1cs": "r1cs", "--sym": "sym",
+            "--timeout": "timeout", "--memory-limit": "memory_limit", "--device": "device",
+            "--threads": "threads", "--memory-budget": "memory_budget",
+            "--spill-dir": "spill_dir", "--check": "check", "--no-check": "check",
+            "--json": "as_json", "--quiet": "quiet", "-q": "quiet",
         },
     ),
     "verify": (
@@ -65,8 +85,8 @@ def read(line: Sequence[str]) -> Callable[[], int] | None:
             return None
         else:
             values.append(word)
-    threads = given.get("threads", "1")
-    counts = threads.isascii() and threads.isdecimal() and len(threads) < _MOST_DIGITS
+    numbers = [given.get(name, "1") for name in ("threads", "timeout")]
+    counts = all(one.isascii() and one.isdecimal() and len(one) < _MOST_DIGITS for one in numbers)
     if len(values) != len(places) or not counts:
         return None
     words = {name: word for word, name in options.items() if word.startswith("--")}
@@ -81,6 +101,6 @@ def read(line: Sequence[str]) -> Callable[[], int] | None:
 def _value(name: str, text: str | bool) -> str | int | Path | bool:
     if isinstance(text, bool):
         return text
-    if name == "threads":
+    if name in ("threads", "timeout"):
         return int(text)
-    return text if name in ("memory_budget", "device") else Path(text)
+    return text if name in ("memory_budget", "memory_limit", "device") else Path(text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from shutil import get_terminal_size
 from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
@@ -130,6 +129,8 @@ class Lines:
         if not sys.stderr.isatty():
             say(text)
             return
+        from shutil import get_terminal_size
+
         room = max(get_terminal_size().columns - 1, 1)
         print(f"{_CLEARED}{text[:room]}", end="", file=sys.stderr, flush=True)
         self._open = True

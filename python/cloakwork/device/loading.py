@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import signal
-import subprocess
 import sys
 from dataclasses import dataclass
 from itertools import accumulate
@@ -90,6 +88,8 @@ def _check_kernels(path: str, driver: Driver) -> None:
     known = {facts[0] for facts in _core.kernel_types()} | {op.name for op in custom.custom_ops()}
     for kernel in driver.kernels:
         if kernel not in known:
+            import difflib
+
             near = difflib.get_close_matches(kernel, sorted(known), n=1)
             hint = f", such as {near[0]}" if near else ""
             reason = (
@@ -115,6 +115,8 @@ def _program() -> list[str]:
 
 def _own_ops(library: str, timeout: float | None) -> str | None:
     """The declarations that an isolated library exports, which another process reads."""
+    import subprocess
+
     command = [*_program(), "ops", library]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -13,6 +13,7 @@ from cloakwork.zk.circom.files import (
     write_wtns,
 )
 from cloakwork.zk.circom.statements import Proof, Public, VerifyingKey
+from cloakwork.zk.circom.witnesses import WitnessGenerator, generate_witness
 from cloakwork.zk.instructions.builder import ProgramBuilder
 from cloakwork.zk.instructions.program import Program, run
 from cloakwork.zk.instructions.running import Outcome
@@ -59,6 +60,7 @@ __all__ = [
     "Type",
     "VerifyingKey",
     "Witness",
+    "WitnessGenerator",
     "add_constant",
     "as_coef",
     "as_elements",
@@ -69,6 +71,7 @@ __all__ = [
     "curve",
     "export",
     "field",
+    "generate_witness",
     "groth16",
     "pairing_check",
     "permute_expression",

@@ -5,6 +5,7 @@ use crate::SaveError;
 use crate::files::{Access, Failure, Pending, commit};
 use std::io::Write;
 use std::path::Path;
+use zeroize::Zeroize;
 
 /// What a circuit's file says besides its constraints.
 #[derive(Clone, Copy, Debug)]
@@ -117,8 +118,11 @@ pub fn save_r1cs(parts: &R1csParts<'_>, path: impl AsRef<Path>) -> Result<(), Sa
 pub fn save_wtns(curve: Pairing, values: &[u8], path: impl AsRef<Path>) -> Result<(), SaveError> {
     let count = (values.len() / curve.scalar_bytes()) as u32;
     let header = vec![prime(curve.scalar_prime()), counts(&[count])];
-    let sections = vec![(1, header), (2, vec![values.to_vec()])];
-    Sections(sections).write(path.as_ref(), &wtns::KIND, 2)
+    let mut sections = Sections(vec![(1, header), (2, vec![values.to_vec()])]);
+    let saved = sections.write(path.as_ref(), &wtns::KIND, 2);
+    let parts = sections.0.iter_mut().flat_map(|(_, parts)| parts);
+    parts.for_each(Zeroize::zeroize);
+    saved
 }
 
 /// Writes a Groth16 proving key, without contributions of a ceremony.

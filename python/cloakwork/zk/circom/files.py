@@ -106,6 +106,10 @@ class Witness:
         """Number of wires."""
         return self.words.shape[0]
 
+    def save(self, path: _Path) -> None:
+        """Write a `.wtns` file, byte for byte as snarkjs does; it appears whole or not at all."""
+        _core.wiped(lambda: _core.write_witness(name_of(path), self.curve, self.words))
+
     def __repr__(self) -> str:
         # The values are secret: a proof hides them.
         return f"Witness({self.curve}, wires={self.wires})"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import reduce
 from os import PathLike
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
@@ -33,8 +33,11 @@ from cloakwork.zk.groth16.algebra import (
 )
 from cloakwork.zk.protocol.fields import field
 
-_Path = str | PathLike[str]
+if TYPE_CHECKING:
+    from cloakwork.zk.circom.inputs import Inputs
+    from cloakwork.zk.circom.witnesses import WitnessGenerator
 
+_Path = str | PathLike[str]
 
 # The number of pieces of an MSM where memory is short.
 _PIECES = 8
@@ -62,15 +65,29 @@ class Prover:
 
     def prove(
         self,
-        witness: _Path | Witness,
+        witness: _Path | Witness | Inputs,
         *,
+        wasm: _Path | WitnessGenerator | None = None,
         r1cs: _Path | Circuit | None = None,
         blinding: tuple[int, int] | None = None,
         check: bool = True,
         **options: Unpack[RunOptions],
     ) -> tuple[Proof, Public]:
-        """`zk.groth16.prove` under this key, whose check and program are of the first proof."""
-        return prove(self, witness, r1cs=r1cs, blinding=blinding, check=check, **options)
+        """`zk.groth16.prove` under this key, whose check and program are of the first proof.
+
+        wasm   the circuit as circom's WebAssembly: `witness` is then a mapping or a JSON file of
+               inputs, and the witness that it computes is overwritten after the proof
+        """
+        if wasm is not None:
+            from cloakwork.zk.circom.witnesses import generated
+
+            made = generated(wasm, cast("Inputs", witness))
+            try:
+                return self.prove(made, r1cs=r1cs, blinding=blinding, check=check, **options)
+            finally:
+                made.words.zeroize()
+        given = cast("_Path | Witness", witness)
+        return prove(self, given, r1cs=r1cs, blinding=blinding, check=check, **options)
 
     def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
         """The prover as a program of `words` and `blinding`, traced once.
