@@ -106,7 +106,7 @@ fn told(py: Python<'_>, name: &str, error: &WasmError) -> PyErr {
         }
         WasmError::Missing { expected, got } => {
             let expected = format!("{} in all, as the circuit has", values(*expected));
-            errors::param("inputs", &values(*got), &expected)
+            errors::param("inputs", values(*got), &expected)
         }
         WasmError::Library(_) => errors::make(py, "RunError", (text,)),
         WasmError::Module(_) | WasmError::NotCircuit(_) => errors::make(py, "LoadError", (text,)),
