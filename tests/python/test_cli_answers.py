@@ -29,7 +29,7 @@ REFUSED = {
     "conform": "none:0", "diff": "none.json --device cpu", "new-device": "No",
     "specialize": "none.json --for cpu -o x.cwk",
 }  # fmt: skip
-WITHOUT_RESULT = {"serve", "demo"}
+WITHOUT_RESULT = {"serve", "demo", "ptau", "zkey"}
 
 
 @pytest.fixture(autouse=True)

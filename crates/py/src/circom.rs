@@ -396,6 +396,7 @@ pub fn write_wtns(py: Python<'_>, path: PathBuf, curve: &str, values: &[u8]) -> 
 /// Write a proving key: wires, public signals and domain; alpha1, beta1, beta2, gamma2, delta1,
 /// delta2, IC, A, B1, B2, C and H; A and B as `read_zkey` has them. Texts `beside` it belong to it.
 #[pyfunction]
+#[pyo3(signature = (path, curve, counts, points, parts, beside, circuit_hash=[0; 64]))]
 pub fn write_zkey(
     py: Python<'_>,
     path: PathBuf,
@@ -404,6 +405,7 @@ pub fn write_zkey(
     points: &Bound<'_, PyList>,
     parts: Vec<Bound<'_, PyList>>,
     beside: Vec<(PathBuf, String)>,
+    circuit_hash: [u8; 64],
 ) -> PyResult<()> {
     let [a, b] = matrices(&parts)?;
     let points = all_bytes(points)?;
@@ -419,6 +421,7 @@ pub fn write_zkey(
         header: &header.concat(),
         matrices: [&a, &b],
         points: [ic, pa, pb1, pb2, pc, ph],
+        circuit_hash,
     };
     saved(py, &path, |path| {
         let mut pending = vec![pending_zkey(&parts, path)?];

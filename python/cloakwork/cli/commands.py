@@ -12,6 +12,7 @@ import typer
 from cloakwork import __version__, files
 from cloakwork._core import devices as list_devices
 from cloakwork.cli import (
+    ceremonies,
     circuits,
     compiling,
     conformance,
@@ -75,6 +76,7 @@ demos = typer.Typer(
 app.add_typer(demos, name="demo")
 conformance.add(app)
 proofs.add(app)
+ceremonies.add(app)
 vendors.add(app)
 specializing.add(app)
 compiling.add(app)

@@ -17,6 +17,7 @@ SECTIONS = {
     "Programs": ("run", "check", "inspect", "convert"),
     "Models on encrypted data": ("compile", "keygen", "encrypt", "decrypt", "serve", "query"),
     "Proofs": ("prove", "verify", "vkey", "setup"),
+    "Ceremonies": ("ptau", "zkey"),
     "Devices": ("devices", "conform", "diff", "new-device", "specialize"),
     "Demonstrations": ("demo",),
 }

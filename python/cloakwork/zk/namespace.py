@@ -1,6 +1,6 @@
 """The names of `cloakwork.zk`; loaded when one is asked for."""
 
-from cloakwork.zk import groth16
+from cloakwork.zk import ceremony, groth16
 from cloakwork.zk.circom.files import (
     Circuit,
     Matrix,
@@ -64,6 +64,7 @@ __all__ = [
     "as_lagrange",
     "blind",
     "bytes_of",
+    "ceremony",
     "compile",
     "curve",
     "field",
