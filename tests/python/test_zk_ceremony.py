@@ -11,6 +11,7 @@ from cloakwork.demo import merkle
 from cloakwork.demo.node import Missing, Node
 from cloakwork.errors import LoadError, ParamError, ProofError
 from cloakwork.zk import ceremony
+from cloakwork.zk.ceremony import overrun
 
 ROOT = Path(__file__).parents[2]
 VECTORS = ROOT / "tests" / "vectors"
@@ -329,3 +330,23 @@ def test_an_output_never_replaces_an_input(tmp_path: Path) -> None:
 def test_a_file_of_another_kind_is_named() -> None:
     with pytest.raises(LoadError, match="a proving key"):
         ceremony.read(vector("bn128", "final.zkey"))
+
+
+def test_a_difference_beyond_the_powers_is_that_of_snarkjs() -> None:
+    """By ffjavascript's `g1m_subAffine` and `g1m_batchLEMtoU`, on bytes of a section's head."""
+    first, second, expected = (
+        bytes.fromhex(text)
+        for text in (
+            "0300000000004000000000002620bc02d1b5838e72017b493519ebdcdf1a8197"
+            "4726b8fb3b5096af4138571940614ca87d73b4afc4d802585add4360862fa052",
+            "0221eb822f78e4f25567e28cff888c7ace2122e405e7038172258f0e3775d708"
+            "bb3609efdc81f48e18b69612e1ca4cc188018b9347f5bb153b029d25afd6b903",
+            "07397267063a1d5b81e513766fa4e03de8fd66836478d4e0cdbbaec632c45774"
+            "254bdf8877d847ab71fd4c363e00319e9fe744ef0d70b66c931e6130adb5d901",
+        )
+    )
+    prime = zk.curve("bn254").fq.modulus
+    found = overrun.difference(first, second, prime)
+    inverse = pow(1 << 256, -1, prime)
+    numbers = [int.from_bytes(found[at : at + 32], "little") for at in (0, 32)]
+    assert b"".join((n * inverse % prime).to_bytes(32, "big") for n in numbers) == expected

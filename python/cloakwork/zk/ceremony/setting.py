@@ -14,6 +14,7 @@ from cloakwork._core import CeremonyHash, Tensor
 from cloakwork.errors import ParamError
 from cloakwork.zk.ceremony.contributions import absorb, stored
 from cloakwork.zk.ceremony.keys import KeyCeremony, read_key
+from cloakwork.zk.ceremony.overrun import difference
 from cloakwork.zk.ceremony.powers_file import ALPHA1, BETA1, BETA2, TAU1, PowersOfTau, read
 from cloakwork.zk.ceremony.sections import AnyPath
 from cloakwork.zk.ceremony.sums import Terms, sums_of
@@ -161,26 +162,13 @@ def _circuit_hash(powers: PowersOfTau, points: list[Tensor], domain: int) -> byt
 def _beyond(powers: PowersOfTau, domain: int) -> bytes:
     """One difference more, which snarkjs hashes: tau^(2n - 1) - tau^(n - 1).
 
-    Where the file ends with tau^(2n - 2), the bytes of the next section's head are the coordinates
-    of its first point: of no point of the curve, but the formula of additions does not ask.
+    Where the powers end with tau^(2n - 2), the bytes behind them take the place of the first point.
     """
     groups, sections = powers.groups, powers.sections
-    size, width = groups.size(1), groups.coordinate_bytes
+    size = groups.size(1)
     begin = sections.places[TAU1][0] + (2 * domain - 1) * size
     first = memoryview(sections.octets[begin : begin + size]).tobytes()
     second = sections.bytes(TAU1, (domain - 1) * size, size)
     if 2 * domain - 1 < powers.count(TAU1):
         return stored(groups.points(first, 1) - groups.points(second, 1))
-    prime = groups.curve.fq.modulus
-    factor = pow(1 << (8 * width), -1, prime)
-    x1, y1, x2, y2 = (
-        int.from_bytes(data[at : at + width], "little") * factor % prime
-        for data in (first, second)
-        for at in (0, width)
-    )
-    slope = (y1 + y2) * pow(x1 - x2, -1, prime) % prime
-    x = (slope * slope - x1 - x2) % prime
-    y = (slope * (x1 - x) - y1) % prime
-    return b"".join(
-        ((number << (8 * width)) % prime).to_bytes(width, "little") for number in (x, y)
-    )
+    return difference(first, second, groups.curve.fq.modulus)
