@@ -5,13 +5,16 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import cloakwork as cw
 import pytest
-from cloakwork import _core, zk
+from cloakwork import _core, ops, zk
 from cloakwork.demo import merkle
 from cloakwork.demo.node import Missing, Node
 from cloakwork.errors import LoadError, ParamError, ProofError
 from cloakwork.zk import ceremony
 from cloakwork.zk.ceremony import overrun
+from cloakwork.zk.ceremony.sums import Terms, sums_of
+from cloakwork.zk.groth16.algebra import point_bytes, scalars
 
 ROOT = Path(__file__).parents[2]
 VECTORS = ROOT / "tests" / "vectors"
@@ -230,7 +233,7 @@ def test_another_beacon_is_refused(curve: str, tmp_path: Path) -> None:
     with pytest.raises(ProofError, match=r"contribution 2 \(end\): its keys are not"):
         ceremony.verify(wrong)
     wrong = altered(key, key.read_bytes().index(BEACON), tmp_path / "wrong.zkey")
-    with pytest.raises(ProofError, match=r"contribution 2 \(end\): its key is not"):
+    with pytest.raises(ProofError, match=r"contribution 2 \(end\): its keys are not"):
         ceremony.verify_key(circuit(curve), source, wrong)
 
 
@@ -350,3 +353,65 @@ def test_a_difference_beyond_the_powers_is_that_of_snarkjs() -> None:
     inverse = pow(1 << 256, -1, prime)
     numbers = [int.from_bytes(found[at : at + 32], "little") for at in (0, 32)]
     assert b"".join((n * inverse % prime).to_bytes(32, "big") for n in numbers) == expected
+
+
+def test_a_beacon_that_takes_too_long_is_refused_at_once(tmp_path: Path) -> None:
+    source = vector("bn128", "prepared.ptau")
+    at = source.read_bytes().index(BEACON) - 3
+    wrong = altered(source, at, tmp_path / "wrong.ptau", bytes([63]))
+    with pytest.raises(ProofError, match=r"contribution 2 \(end\): .* 2\^63 times"):
+        ceremony.verify(wrong)
+
+
+@pytest.mark.parametrize(
+    ("offset", "by", "fault"),
+    [
+        (-4, bytes([2, 0, 0, 0]), "a contribution's type, 0 or 1"),
+        (4, bytes([7]), "parameters 1 .name., 2 .iterations., 3 .hash."),
+        (5, bytes([200]), "more bytes"),
+        (0, bytes([3, 0, 0, 0]), "section's end|more bytes|parameters"),
+    ],
+)
+def test_what_a_file_says_of_a_contribution_is_checked(
+    offset: int, by: bytes, fault: str, tmp_path: Path
+) -> None:
+    source = vector("bn128", "contributed.ptau")
+    at = source.read_bytes().index(b"\1\5first") - 4
+    wrong = altered(source, at + offset, tmp_path / "wrong.ptau", by)
+    with pytest.raises(LoadError, match=fault):
+        ceremony.read(wrong)
+
+
+def test_names_that_are_no_text_are_kept(tmp_path: Path) -> None:
+    source = vector("bn128", "contributed.ptau")
+    at = source.read_bytes().index(b"first")
+    odd = altered(source, at, tmp_path / "odd.ptau", b"\xff")
+    ceremony.contribute(odd, tmp_path / "next.ptau")
+    assert b"\1\5\xffirst" in (tmp_path / "next.ptau").read_bytes()
+    assert len(ceremony.verify(tmp_path / "next.ptau").contributions) == 2
+
+
+def test_secrets_are_not_shown(tmp_path: Path) -> None:
+    told = ceremony.contribute(vector("bn128", "contributed.ptau"), tmp_path / "a.ptau", entropy="x")
+    found = ceremony.read(tmp_path / "a.ptau")
+    assert "x" not in repr(told).replace("\\x", "").split("hash")[0]
+    assert repr(found) == "PowersOfTau(bn254, power=5, prepared=False, contributions=2)"
+
+
+def test_small_multiples_and_others_are_summed_as_products_are() -> None:
+    """Sums of multiples by doubles, against one scalar multiplication a term."""
+    numbers = [1, -1, 0, 2, -2, 3, -7, 2**39 + 5, -(2**39) - 5, 2**40, 3**90, -(3**90)]
+    generator = zk.curve("bn254").g1_generator.reshape(1)
+    table = ops.curve_mul(scalars("bn254", [5, 7, 11]), generator)
+    owners, places = [0, 0, 1, 1, 1, 1, 3, 3, 3, 3, 3, 4], [0, 1, 2, 2, 2, 0, 1, 1, 1, 2, 0, 0]
+    terms = Terms(
+        cw.asarray(owners, dtype="i64"), cw.asarray(places, dtype="i64"),
+        scalars("bn254", numbers),
+    )  # fmt: skip
+    weights = [5, 7, 11]
+    expected = [0] * 6
+    for owner, place, number in zip(owners, places, numbers, strict=True):
+        expected[owner] += number * weights[place]
+    found = sums_of(terms, table, 6)
+    wanted = ops.curve_mul(scalars("bn254", expected), generator)
+    assert point_bytes(found) == point_bytes(wanted)

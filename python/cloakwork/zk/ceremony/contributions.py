@@ -10,10 +10,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import cloakwork as cw
 from cloakwork import _core, ops
 from cloakwork._core import CeremonyHash, Tensor
 from cloakwork.errors import LoadError, ParamError, ProofError
-from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
 from cloakwork.zk.ceremony.sections import Cursor, Groups, u32
 from cloakwork.zk.groth16.algebra import drawn_scalars, scalars
@@ -25,6 +25,8 @@ _NAME, _ITERATIONS, _HASH = 1, 2, 3
 _MOST_NAME = 64
 _MOST_HASH_BYTES = 255
 _ITERATIONS_LOG2 = (10, 63)
+# Half an hour.
+_MOST_ITERATIONS_LOG2 = 32
 _WORD_BYTES = 4
 
 
@@ -122,7 +124,7 @@ class Source:
                 digest = hashlib.blake2b(u32(index) + self.entropy).digest()
                 extra = scalars(self.groups.name, [int.from_bytes(digest, "little")])
                 secret = secret + extra
-            if ops.to_canonical(secret).tolist() != [[0, 0, 0, 0]]:
+            if bool(cw.any(ops.to_canonical(secret) != 0)):
                 return secret
 
 
@@ -182,7 +184,7 @@ def check_name(name: str) -> str:
 
 def said(name: str, beacon: Beacon | None) -> bytes:
     """What a file says of a contribution: its type, then its name and its beacon."""
-    octets = name.encode()
+    octets = name.encode(errors="surrogateescape")
     parts = bytes((_NAME, len(octets))) + octets if octets else b""
     if beacon is not None:
         parts += bytes((_ITERATIONS, beacon.iterations_log2, _HASH, len(beacon.hash)))
@@ -205,15 +207,18 @@ def read_said(cursor: Cursor) -> tuple[str, Beacon | None]:
             raise cursor.wrong("parameters 1 (name), 2 (iterations), 3 (hash), in order", str(what))
         last = what
         if what == _NAME:
-            name = cursor.take(cursor.take(1)[0]).decode(errors="replace")
+            # Bytes that are no text are kept as they are.
+            name = cursor.take(cursor.take(1)[0]).decode(errors="surrogateescape")
         elif what == _ITERATIONS:
             iterations = cursor.take(1)[0]
         else:
             value = cursor.take(cursor.take(1)[0])
     if cursor.at != end:
         raise cursor.wrong(f"parameters that end at byte {end} of the section", "more")
-    if kind == _DRAWN:
+    if kind == _DRAWN and last <= _NAME:
         return name, None
+    if kind == _DRAWN:
+        raise cursor.wrong("a contribution without a beacon, by its type", "one with it")
     if iterations is None or value is None:
         raise cursor.wrong("the iterations and the hash of a beacon", "a beacon without them")
     try:
@@ -222,16 +227,21 @@ def read_said(cursor: Cursor) -> tuple[str, Beacon | None]:
         raise LoadError(f"{cursor.sections.path}: a beacon: {error}") from None
 
 
-def same_beacon(groups: Groups, beacon: Beacon, count: int, keys: Sequence[PublicKey]) -> bool:
-    """Whether public keys are those of a beacon's secrets."""
+def check_beacon(
+    groups: Groups, beacon: Beacon, keys: Sequence[PublicKey], place: str
+) -> None:
+    """Raise ProofError unless public keys are those of a beacon's secrets."""
+    most = _MOST_ITERATIONS_LOG2
+    if beacon.iterations_log2 > most:
+        raise ProofError(
+            f"{place}: its beacon applies SHA-256 2^{beacon.iterations_log2} times, which takes too "
+            f"long to repeat; up to 2^{most} are verified"
+        )
+    count = len(keys)
     secrets, bases = Source(groups, beacon=beacon).draw(count)
     pairs = [
         (stored(base), stored(ops.curve_mul(secret, base)))
         for secret, base in zip(secrets, bases, strict=True)
     ]
-    return pairs == [(key.base, key.multiple) for key in keys]
-
-
-def order_of(groups: Groups) -> int:
-    """The groups' order."""
-    return ORDERS[groups.name]
+    if pairs != [(key.base, key.multiple) for key in keys]:
+        raise ProofError(f"{place}: its keys are not those of its beacon")

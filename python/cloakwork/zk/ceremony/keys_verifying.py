@@ -15,9 +15,9 @@ from cloakwork.errors import ProofError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.ceremony.contributions import (
     absorb,
+    check_beacon,
     check_ratio,
     point_of,
-    same_beacon,
     stored,
 )
 from cloakwork.zk.ceremony.keys import (
@@ -138,8 +138,8 @@ def _check_step(found: KeyCeremony, step: KeyStep, index: int, delta: bytes) -> 
     check_ratio(groups, (key.base, key.multiple), (point, key.multiple2), what)
     what = f"{place}: delta is not the previous one times its secret"
     check_ratio(groups, (delta, step.delta), (point, key.multiple2), what)
-    if told.beacon is not None and not same_beacon(groups, told.beacon, 1, [key]):
-        raise ProofError(f"{place}: its key is not that of its beacon")
+    if told.beacon is not None:
+        check_beacon(groups, told.beacon, [key], place)
 
 
 def _check_group(found: KeyCeremony, number: int) -> None:
@@ -163,7 +163,9 @@ def _divided(found: KeyCeremony, first: KeyCeremony) -> tuple[bytes, bytes] | No
     if not after.shape[0]:
         return None
     factors = random_factors(found.key.curve, after.shape[0])
-    return _stored_sum(factors, after), _stored_sum(factors, before)
+    sums = _stored_sum(factors, after), _stored_sum(factors, before)
+    # Of wires that no constraint has, both are at infinity.
+    return sums if any(sums[0] + sums[1]) else None
 
 
 def _stored_sum(factors: Tensor, points: Tensor) -> bytes:

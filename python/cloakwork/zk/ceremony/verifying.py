@@ -10,8 +10,8 @@ from cloakwork import _core, ops
 from cloakwork._core import CeremonyHash, Tensor
 from cloakwork.errors import ProofError
 from cloakwork.zk.ceremony.contributions import (
+    check_beacon,
     check_ratio,
-    same_beacon,
     stored,
 )
 from cloakwork.zk.ceremony.powers import absorb_points, proof_base
@@ -79,8 +79,8 @@ def check_step(groups: Groups, step: Step, previous: Step, path: str) -> None:
     told = step.contribution
     place = f"{path}: {told}"
     challenge = previous.contribution.challenge
-    if told.beacon is not None and not same_beacon(groups, told.beacon, len(SECRETS), step.keys):
-        raise ProofError(f"{place}: its keys are not those of its beacon")
+    if told.beacon is not None:
+        check_beacon(groups, told.beacon, step.keys, place)
     bases = [
         stored(proof_base(groups, index, challenge, key.base + key.multiple))
         for index, key in enumerate(step.keys)
