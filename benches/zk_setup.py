@@ -1,7 +1,7 @@
 """Groth16's setup from powers of tau against snarkjs: whole processes, in turns, two threads.
 
-The circuit is one block of SHA-256 (2^15 points), as in `zk_groth16`.  Its powers are made here from
-known secrets, so that both setups read the same file; their keys must be equal, byte for byte.
+The circuit is one block of SHA-256 (2^15 points), as in `zk_groth16`.  Its powers are made here
+from known secrets, so that both setups read the same file; their keys must be equal, byte for byte.
 snarkjs runs once: it takes more than ten seconds.  The preparation of powers is measured, too.
 """
 

@@ -33,8 +33,10 @@ def test_a_ceremony_by_commands(tmp_path: Path, capsys: pytest.CaptureFixture[st
     for step in steps:
         assert status_of(*step) == 0, capsys.readouterr().err
     said = capsys.readouterr().out
-    assert "contribution 1 (Ana)" in said and "contribution 2, beacon 0123" in said
-    assert said.endswith("OK\n") and "contribution 1 (Ben)" in said
+    assert "contribution 1 (Ana)" in said
+    assert "contribution 2, beacon 0123" in said
+    assert said.endswith("OK\n")
+    assert "contribution 1 (Ben)" in said
 
 
 def test_inspection_and_verification_as_json(capsys: pytest.CaptureFixture[str]) -> None:

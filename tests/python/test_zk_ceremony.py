@@ -81,7 +81,8 @@ def test_keys_and_their_beacons_equal_those_of_snarkjs(curve: str, tmp_path: Pat
     first, final = tmp_path / "first.zkey", tmp_path / "final.zkey"
     made = ceremony.setup(circuit(curve), vector(curve, "prepared.ptau"), first)
     assert first.read_bytes() == vector(curve, "first.zkey").read_bytes()
-    assert made.contributions == () and any(made.circuit_hash)
+    assert made.contributions == ()
+    assert any(made.circuit_hash)
     ceremony.beacon_key(vector(curve, "contributed.zkey"), final, BEACON, 10, name="end")
     assert final.read_bytes() == vector(curve, "final.zkey").read_bytes()
 
@@ -124,9 +125,10 @@ def test_a_ceremony_made_here_holds_and_its_key_proves(curve: str, tmp_path: Pat
 @pytest.mark.parametrize("curve", CURVES)
 def test_snarkjs_accepts_a_ceremony_made_here(curve: str, node: Node, tmp_path: Path) -> None:
     powers, key = whole(curve, tmp_path)
-    assert "Powers of Tau Ok!" in node.run(
-        "snarkjs", "powersoftau", "verify", str(powers), at=tmp_path
-    ).stdout
+    assert (
+        "Powers of Tau Ok!"
+        in node.run("snarkjs", "powersoftau", "verify", str(powers), at=tmp_path).stdout
+    )
     done = node.run(
         "snarkjs", "zkey", "verify", str(circuit(curve)), str(powers), str(key), at=tmp_path
     )
@@ -167,9 +169,7 @@ def test_an_altered_section_of_powers_is_refused(
 
 @pytest.mark.parametrize("curve", CURVES)
 @pytest.mark.parametrize("section", [12, 13, 14, 15, 2, 3, 4, 5])
-def test_another_point_of_the_group_is_refused(
-    curve: str, section: int, tmp_path: Path
-) -> None:
+def test_another_point_of_the_group_is_refused(curve: str, section: int, tmp_path: Path) -> None:
     """The last point of a section takes the place of the one before it."""
     source = vector(curve, "prepared.ptau")
     at, size = places(source, powers=True)[section]
@@ -239,9 +239,7 @@ def test_another_beacon_is_refused(curve: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("curve", CURVES)
 @pytest.mark.parametrize("section", range(2, 11))
-def test_an_altered_section_of_a_key_is_refused(
-    curve: str, section: int, tmp_path: Path
-) -> None:
+def test_an_altered_section_of_a_key_is_refused(curve: str, section: int, tmp_path: Path) -> None:
     source = vector(curve, "final.zkey")
     at, size = places(source, powers=False)[section]
     # The last byte of a point's highest coordinate but for one: off the curve, or another scalar.
@@ -280,7 +278,7 @@ def test_a_key_whose_delta_is_known_is_refused(tmp_path: Path) -> None:
 def test_truncated_powers_are_refused(cut: int, tmp_path: Path) -> None:
     short = tmp_path / "short.ptau"
     short.write_bytes(vector("bn128", "prepared.ptau").read_bytes()[:cut])
-    with pytest.raises(LoadError, match="short.ptau"):
+    with pytest.raises(LoadError, match=r"short\.ptau"):
         ceremony.verify(short)
 
 
@@ -325,7 +323,7 @@ def test_an_output_never_replaces_an_input(tmp_path: Path) -> None:
     shutil.copy(vector("bn128", "contributed.ptau"), powers)
     before = powers.read_bytes()
     for call in (ceremony.contribute, ceremony.prepare):
-        with pytest.raises(Exception, match="powers.ptau"):
+        with pytest.raises(Exception, match=r"powers\.ptau"):
             call(powers, powers)
     assert powers.read_bytes() == before
 
@@ -392,7 +390,9 @@ def test_names_that_are_no_text_are_kept(tmp_path: Path) -> None:
 
 
 def test_secrets_are_not_shown(tmp_path: Path) -> None:
-    told = ceremony.contribute(vector("bn128", "contributed.ptau"), tmp_path / "a.ptau", entropy="x")
+    told = ceremony.contribute(
+        vector("bn128", "contributed.ptau"), tmp_path / "a.ptau", entropy="x"
+    )
     found = ceremony.read(tmp_path / "a.ptau")
     assert "x" not in repr(told).replace("\\x", "").split("hash")[0]
     assert repr(found) == "PowersOfTau(bn254, power=5, prepared=False, contributions=2)"

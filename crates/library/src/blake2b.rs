@@ -8,8 +8,14 @@ pub const STATE_BYTES: usize = 216;
 const BLOCK_BYTES: usize = 128;
 
 const IV: [u64; 8] = [
-    0x6a09_e667_f3bc_c908, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b, 0xa54f_f53a_5f1d_36f1,
-    0x510e_527f_ade6_82d1, 0x9b05_688c_2b3e_6c1f, 0x1f83_d9ab_fb41_bd6b, 0x5be0_cd19_137e_2179,
+    0x6a09_e667_f3bc_c908,
+    0xbb67_ae85_84ca_a73b,
+    0x3c6e_f372_fe94_f82b,
+    0xa54f_f53a_5f1d_36f1,
+    0x510e_527f_ade6_82d1,
+    0x9b05_688c_2b3e_6c1f,
+    0x1f83_d9ab_fb41_bd6b,
+    0x5be0_cd19_137e_2179,
 ];
 
 const SIGMA: [[usize; 16]; 10] = [
@@ -42,7 +48,12 @@ impl Default for Blake2b {
         // 64 bytes of digest, no key, fanout and depth 1.
         chain[0] ^= 0x0101_0040;
         let (buffer, filled, length) = ([0; BLOCK_BYTES], 0, 0);
-        Self { chain, buffer, filled, length }
+        Self {
+            chain,
+            buffer,
+            filled,
+            length,
+        }
     }
 }
 
@@ -57,7 +68,9 @@ impl Blake2b {
             }
             if self.filled == 0 {
                 while data.len() > BLOCK_BYTES {
-                    let Some((block, rest)) = data.split_first_chunk::<BLOCK_BYTES>() else { break };
+                    let Some((block, rest)) = data.split_first_chunk::<BLOCK_BYTES>() else {
+                        break;
+                    };
                     self.length += BLOCK_BYTES as u64;
                     self.compress(block, false);
                     data = rest;
@@ -98,7 +111,10 @@ impl Blake2b {
         let numbers = [before as u32, 0, self.filled as u32, 0, 0, 0];
         let numbers = numbers.into_iter().flat_map(u32::to_le_bytes);
         let mut out = [0; STATE_BYTES];
-        for (to, byte) in out.iter_mut().zip(self.buffer.into_iter().chain(chain).chain(numbers)) {
+        for (to, byte) in out
+            .iter_mut()
+            .zip(self.buffer.into_iter().chain(chain).chain(numbers))
+        {
             *to = byte;
         }
         out
@@ -118,7 +134,12 @@ impl Blake2b {
         }
         let length = before.checked_add(filled)?;
         let (buffer, filled) = (*buffer, filled as usize);
-        Some(Self { chain, buffer, filled, length })
+        Some(Self {
+            chain,
+            buffer,
+            filled,
+            length,
+        })
     }
 
     fn compress(&mut self, block: &[u8; BLOCK_BYTES], last: bool) {
@@ -129,8 +150,22 @@ impl Blake2b {
         }
         let [a, b, c, d, e, f, g, h] = self.chain;
         let mut v = [
-            a, b, c, d, e, f, g, h, IV[0], IV[1], IV[2], IV[3], IV[4] ^ self.length, IV[5],
-            if last { !IV[6] } else { IV[6] }, IV[7],
+            a,
+            b,
+            c,
+            d,
+            e,
+            f,
+            g,
+            h,
+            IV[0],
+            IV[1],
+            IV[2],
+            IV[3],
+            IV[4] ^ self.length,
+            IV[5],
+            if last { !IV[6] } else { IV[6] },
+            IV[7],
         ];
         for round in 0..12 {
             let order = &SIGMA[round % 10];
@@ -139,9 +174,24 @@ impl Blake2b {
             mix(&mut v, [2, 6, 10, 14], message[order[4]], message[order[5]]);
             mix(&mut v, [3, 7, 11, 15], message[order[6]], message[order[7]]);
             mix(&mut v, [0, 5, 10, 15], message[order[8]], message[order[9]]);
-            mix(&mut v, [1, 6, 11, 12], message[order[10]], message[order[11]]);
-            mix(&mut v, [2, 7, 8, 13], message[order[12]], message[order[13]]);
-            mix(&mut v, [3, 4, 9, 14], message[order[14]], message[order[15]]);
+            mix(
+                &mut v,
+                [1, 6, 11, 12],
+                message[order[10]],
+                message[order[11]],
+            );
+            mix(
+                &mut v,
+                [2, 7, 8, 13],
+                message[order[12]],
+                message[order[13]],
+            );
+            mix(
+                &mut v,
+                [3, 4, 9, 14],
+                message[order[14]],
+                message[order[15]],
+            );
         }
         let (low, high) = v.split_at(8);
         for ((word, low), high) in self.chain.iter_mut().zip(low).zip(high) {

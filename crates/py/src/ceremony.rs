@@ -40,7 +40,10 @@ fn elements_of_file(
     let slice = view_of(&bytes);
     let size = element.size_bytes();
     if !slice.len().is_multiple_of(size) {
-        let text = format!("expected elements of {size} bytes, got {} bytes", slice.len());
+        let text = format!(
+            "expected elements of {size} bytes, got {} bytes",
+            slice.len()
+        );
         return Err(PyValueError::new_err(text));
     }
     let shape = Shape::new(&[(slice.len() / size) as u64]);
@@ -64,8 +67,9 @@ fn check_points(py: Python<'_>, points: &Tensor) -> PyResult<()> {
         return Err(PyValueError::new_err("expected points"));
     };
     let threads = device::threads(None)?;
-    let checked =
-        unlocked(py, || pairing::check_points(group, Form::Montgomery, threads, view_of(&host)))?;
+    let checked = unlocked(py, || {
+        pairing::check_points(group, Form::Montgomery, threads, view_of(&host))
+    })?;
     checked.map_err(|fault| malformed(&fault.to_string()))
 }
 
@@ -78,8 +82,9 @@ fn same_ratio(
     g2: (Vec<u8>, Vec<u8>),
 ) -> PyResult<bool> {
     let curve = curve_of(curve)?;
-    let same =
-        unlocked(py, || pairing::same_ratio(curve, [&g1.0, &g1.1], [&g2.0, &g2.1]))?;
+    let same = unlocked(py, || {
+        pairing::same_ratio(curve, [&g1.0, &g1.1], [&g2.0, &g2.1])
+    })?;
     same.map_err(|fault| malformed(&fault.to_string()))
 }
 

@@ -86,7 +86,7 @@ def new(
 
 
 @ptau.command(cls=Command, name="contribute")
-def contribute_powers(  # noqa: PLR0913, PLR0917 (one parameter an option)
+def contribute_powers(
     context: typer.Context,
     source: _OldPowers,
     out: _NewPowers,
@@ -99,9 +99,7 @@ def contribute_powers(  # noqa: PLR0913, PLR0917 (one parameter an option)
     with in_words(context.obj):
         from cloakwork.zk import ceremony
 
-        _made(
-            out, lambda: ceremony.contribute(source, out, name=name, entropy=entropy or b"")
-        )
+        _made(out, lambda: ceremony.contribute(source, out, name=name, entropy=entropy or b""))
 
 
 @ptau.command(cls=Command, name="beacon")
@@ -152,8 +150,11 @@ def verify_powers(
 
         with busy("verifying powers of tau"):
             found = ceremony.verify(file)
-        _tell({"curve": found.curve, "power": found.power, "prepared": found.prepared},
-              found.contributions, holds=True)
+        _tell(
+            {"curve": found.curve, "power": found.power, "prepared": found.prepared},
+            found.contributions,
+            holds=True,
+        )
 
 
 @ptau.command(cls=Command)
@@ -176,7 +177,7 @@ def inspect(
 
 
 @zkey.command(cls=Command, name="contribute")
-def contribute_key(  # noqa: PLR0913, PLR0917 (one parameter an option)
+def contribute_key(
     context: typer.Context,
     source: _OldKey,
     out: _NewKey,
@@ -189,9 +190,7 @@ def contribute_key(  # noqa: PLR0913, PLR0917 (one parameter an option)
     with in_words(context.obj):
         from cloakwork.zk import ceremony
 
-        _made(
-            out, lambda: ceremony.contribute_key(source, out, name=name, entropy=entropy or b"")
-        )
+        _made(out, lambda: ceremony.contribute_key(source, out, name=name, entropy=entropy or b""))
 
 
 @zkey.command(cls=Command, name="beacon")
@@ -213,7 +212,7 @@ def beacon_key(  # noqa: PLR0913, PLR0917 (one parameter an option)
 
 
 @zkey.command(cls=Command, name="verify")
-def verify_key(  # noqa: PLR0913, PLR0917 (one parameter an option)
+def verify_key(
     context: typer.Context,
     r1cs: Annotated[Path, typer.Argument(help="The circuit, .r1cs.", show_default=False)],
     powers: _OldPowers,

@@ -87,7 +87,9 @@ fn point<P: SWCurveConfig>(stream: &mut ChaCha20Rng) -> Vec<u8> {
     }
     let sum = sum.into_affine();
     let coordinates = [sum.x, sum.y];
-    let parts = coordinates.iter().flat_map(Field::to_base_prime_field_elements);
+    let parts = coordinates
+        .iter()
+        .flat_map(Field::to_base_prime_field_elements);
     parts.flat_map(points::bytes_of).collect()
 }
 
@@ -162,7 +164,10 @@ fn encode<F: PrimeField>(parts: usize, canonical: &[u8], compressed: bool) -> Ve
             out.extend(y.iter().rev());
             continue;
         }
-        let decides = y.chunks_exact(width).rev().find(|part| part.iter().any(|&byte| byte != 0));
+        let decides = y
+            .chunks_exact(width)
+            .rev()
+            .find(|part| part.iter().any(|&byte| byte != 0));
         let negative = decides.is_some_and(|part| part.iter().rev().gt(half.iter().rev()));
         let infinite = point.iter().all(|&byte| byte == 0);
         if let Some(first) = out.get_mut(start) {

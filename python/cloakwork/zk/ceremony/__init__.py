@@ -1,4 +1,4 @@
-"""Ceremonies of Groth16 in snarkjs's files: powers of tau (phase 1), and keys of a circuit (phase 2).
+"""Ceremonies of Groth16 in snarkjs's files: powers of tau, and from them keys of circuits.
 
 No party knows the secrets unless all parties of a ceremony keep theirs.  `new`, `contribute`,
 `beacon`, `prepare` and `verify` work on powers of tau, `setup` makes a circuit's key from them,

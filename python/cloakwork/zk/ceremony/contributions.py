@@ -227,15 +227,13 @@ def read_said(cursor: Cursor) -> tuple[str, Beacon | None]:
         raise LoadError(f"{cursor.sections.path}: a beacon: {error}") from None
 
 
-def check_beacon(
-    groups: Groups, beacon: Beacon, keys: Sequence[PublicKey], place: str
-) -> None:
+def check_beacon(groups: Groups, beacon: Beacon, keys: Sequence[PublicKey], place: str) -> None:
     """Raise ProofError unless public keys are those of a beacon's secrets."""
     most = _MOST_ITERATIONS_LOG2
     if beacon.iterations_log2 > most:
         raise ProofError(
-            f"{place}: its beacon applies SHA-256 2^{beacon.iterations_log2} times, which takes too "
-            f"long to repeat; up to 2^{most} are verified"
+            f"{place}: its beacon applies SHA-256 2^{beacon.iterations_log2} times, "
+            f"which takes too long to repeat; up to 2^{most} are verified"
         )
     count = len(keys)
     secrets, bases = Source(groups, beacon=beacon).draw(count)

@@ -211,7 +211,7 @@ def _pieces(old: KeyCeremony, step: KeyStep, delta2: bytes, inverse: Tensor) -> 
     yield start("zkey", _SECTIONS)
     yield section(1, u32(_GROTH16))
     # The deltas end the header.
-    header = old.sections.bytes(HEADER)
+    header = old.sections.data(HEADER)
     kept = header[: -len(step.delta) - len(delta2)]
     yield section(HEADER, kept, step.delta, delta2)
     for number in (IC, COEFFICIENTS, A, B1, B2):

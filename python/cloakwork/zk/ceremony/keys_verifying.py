@@ -21,14 +21,14 @@ from cloakwork.zk.ceremony.contributions import (
     stored,
 )
 from cloakwork.zk.ceremony.keys import (
-    A,
     B1,
     B2,
-    C,
     COEFFICIENTS,
-    H,
     HEADER,
     IC,
+    A,
+    C,
+    H,
     KeyCeremony,
     KeyStep,
     absorbed,
@@ -119,8 +119,8 @@ def _same_circuit(found: KeyCeremony, first: KeyCeremony) -> None:
 def _equal(one: Sections, other: Sections, number: int) -> bool:
     length = one.size(number)
     return length == other.size(number) and all(
-        one.bytes(number, begin, min(_CHUNK_BYTES, length - begin))
-        == other.bytes(number, begin, min(_CHUNK_BYTES, length - begin))
+        one.data(number, begin, min(_CHUNK_BYTES, length - begin))
+        == other.data(number, begin, min(_CHUNK_BYTES, length - begin))
         for begin in range(0, length, _CHUNK_BYTES)
     )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class _Words:
-    """Operations on numbers of `bits` bits modulo a prime, which reduce once, in Montgomery form."""
+    """Operations modulo a prime on numbers of `bits` bits that reduce once, in Montgomery form."""
 
     prime: int
     bits: int

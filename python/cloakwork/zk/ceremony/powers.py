@@ -1,7 +1,7 @@
 """Phase 1: new powers of tau, contributions and beacons.
 
-A contribution multiplies tau^i by its own tau^i, and alpha and beta by its own: whoever wants to know
-the products must know all of them.  Points pass piece by piece from the old file's map into a
+A contribution multiplies tau^i by its own tau^i, and alpha and beta by its own: the products are
+known only to one who knows all factors.  Points pass piece by piece from the old file's map into a
 scratch file beside the new one: the next challenge is the hash of the response, then of all points.
 """
 
@@ -130,9 +130,7 @@ def _contribute(
     return steps[-1].contribution
 
 
-def key_pairs(
-    source: Source, challenge: bytes
-) -> tuple[list[Tensor], tuple[PublicKey, ...]]:
+def key_pairs(source: Source, challenge: bytes) -> tuple[list[Tensor], tuple[PublicKey, ...]]:
     """Secrets tau, alpha and beta, and the proofs that they are known."""
     groups = source.groups
     secrets, bases = source.draw(len(SECRETS))
@@ -141,9 +139,7 @@ def key_pairs(
         pair = stored(base) + stored(ops.curve_mul(secret, base))
         point = proof_base(groups, index, challenge, pair)
         half = len(pair) // 2
-        keys.append(
-            PublicKey(pair[:half], pair[half:], stored(ops.curve_mul(secret, point)))
-        )
+        keys.append(PublicKey(pair[:half], pair[half:], stored(ops.curve_mul(secret, point))))
     return secrets, tuple(keys)
 
 
@@ -156,9 +152,7 @@ def proof_base(groups: Groups, index: int, challenge: bytes, pair: bytes) -> Ten
     return point_of(groups, hasher.digest())
 
 
-def _multiply(
-    old: PowersOfTau, previous: Step, source: Source, name: str, scratch: Path
-) -> Step:
+def _multiply(old: PowersOfTau, previous: Step, source: Source, name: str, scratch: Path) -> Step:
     """Write the new points, and return the step but for its challenge."""
     groups = old.groups
     challenge = previous.contribution.challenge
@@ -182,14 +176,10 @@ def _multiply(
             secret.zeroize()
     points = files.mapped(scratch)
     places = [(TAU1, 1), (TAU2, 1), (ALPHA1, 0), (BETA1, 0), (BETA2, 0)]
-    after = tuple(
-        _point(old, points, number, index) for number, index in places
-    )
+    after = tuple(_point(old, points, number, index) for number, index in places)
     state = hasher.state()
     absorb_keys(hasher, groups, keys)
-    told = Contribution(
-        previous.contribution.number + 1, name, source.beacon, hasher.digest(), b""
-    )
+    told = Contribution(previous.contribution.number + 1, name, source.beacon, hasher.digest(), b"")
     return Step(told, after, keys, state)
 
 
@@ -206,9 +196,7 @@ def _section(
     factor = first
     for begin in range(0, count, most):
         length = min(most, count - begin)
-        points = groups.points(
-            old.sections.slice(number, begin * size, length * size), group
-        )
+        points = groups.points(old.sections.slice(number, begin * size, length * size), group)
         made = ops.curve_mul(powers[:length] * factor, points)
         hasher.points(ops.to_canonical(made), groups.name, group, compressed=True)
         factor = factor * step
@@ -262,4 +250,3 @@ def _written(old: PowersOfTau, points: Tensor, steps: list[Step]) -> Iterator[by
             end = min(at + _CHUNK_BYTES, begin + length)
             yield memoryview(points[at:end]).tobytes()
     yield section(CONTRIBUTIONS, u32(len(steps)), *(step.to_bytes() for step in steps))
-

@@ -58,9 +58,9 @@ class Step:
     def to_bytes(self) -> bytes:
         """The step as a file has it."""
         told = self.contribution
-        return b"".join(
-            [*self.after, keys_bytes(self.keys), self.state, told.challenge]
-        ) + said(told.name, told.beacon)
+        return b"".join([*self.after, keys_bytes(self.keys), self.state, told.challenge]) + said(
+            told.name, told.beacon
+        )
 
 
 @public("cloakwork.zk.ceremony")
@@ -148,9 +148,7 @@ def read(path: AnyPath) -> PowersOfTau:
             sections.expect(number, size, f"{count} Lagrange points for power {power}")
     steps = _steps(sections.cursor(CONTRIBUTIONS), groups)
     told = tuple(step.contribution for step in steps)
-    return PowersOfTau(
-        sections.path, curve, power, ceremony_power, prepared, told, steps, sections
-    )
+    return PowersOfTau(sections.path, curve, power, ceremony_power, prepared, told, steps, sections)
 
 
 def _header(cursor: Cursor) -> tuple[str, int, int]:

@@ -86,7 +86,7 @@ class Sections:
         places = {number: (start, size) for number, start, size in found}
         return cls(name, kind, files.mapped(name), places)
 
-    def bytes(self, number: int, start: int = 0, size: int | None = None) -> bytes:
+    def data(self, number: int, start: int = 0, size: int | None = None) -> bytes:
         """Some bytes of a section."""
         return memoryview(self.slice(number, start, size)).tobytes()
 
@@ -116,14 +116,14 @@ class Sections:
 
     def cursor(self, number: int) -> Cursor:
         """A cursor at a section's start; for sections without points alone."""
-        return Cursor(self, number, self.bytes(number))
+        return Cursor(self, number, self.data(number))
 
     def copied(self, number: int) -> Iterator[bytes]:
         """A section as it is, its head first."""
         size = self.size(number)
         yield head(number, size)
         for start in range(0, size, _COPIED_BYTES):
-            yield self.bytes(number, start, min(_COPIED_BYTES, size - start))
+            yield self.data(number, start, min(_COPIED_BYTES, size - start))
 
 
 @dataclass

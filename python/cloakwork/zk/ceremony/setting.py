@@ -116,8 +116,10 @@ def _write(circuit: Circuit, powers: PowersOfTau, zkey: AnyPath, vkey: AnyPath |
     sums = sums_of(terms, table, 3 * wires)
     a, b1, mixed = (sums[at * wires : (at + 1) * wires] for at in range(3))
     b2 = sums_of(Terms(wire_b, row_b, value_b), base.tau2, wires)
-    alpha1, beta1 = (groups.points(powers.sections.slice(number, 0, groups.size(1)), 1)
-                     for number in (ALPHA1, BETA1))
+    alpha1, beta1 = (
+        groups.points(powers.sections.slice(number, 0, groups.size(1)), 1)
+        for number in (ALPHA1, BETA1)
+    )
     beta2 = groups.points(powers.sections.slice(BETA2), 2)
     g1, g2 = groups.generator(1), groups.generator(2)
     ic, private = mixed[:public], mixed[public:]
@@ -142,8 +144,14 @@ def _circuit_hash(powers: PowersOfTau, points: list[Tensor], domain: int) -> byt
             hasher.update(points.shape[0].to_bytes(4, "big"))
         hasher.points(ops.to_canonical(points), curve, group)
 
-    for point, group in ((alpha1, 1), (beta1, 1), (beta2, 2), (gamma2, 2), (delta1, 1),
-                         (delta2, 2)):
+    for point, group in (
+        (alpha1, 1),
+        (beta1, 1),
+        (beta2, 2),
+        (gamma2, 2),
+        (delta1, 1),
+        (delta2, 2),
+    ):
         take(point, group)
     take(ic, 1, counted=True)
     # The points of H as differences tau^(i + n) - tau^i.
@@ -168,7 +176,7 @@ def _beyond(powers: PowersOfTau, domain: int) -> bytes:
     size = groups.size(1)
     begin = sections.places[TAU1][0] + (2 * domain - 1) * size
     first = memoryview(sections.octets[begin : begin + size]).tobytes()
-    second = sections.bytes(TAU1, (domain - 1) * size, size)
+    second = sections.data(TAU1, (domain - 1) * size, size)
     if 2 * domain - 1 < powers.count(TAU1):
         return stored(groups.points(first, 1) - groups.points(second, 1))
     return difference(first, second, groups.curve.fq.modulus)

@@ -118,7 +118,7 @@ def _check_powers(found: PowersOfTau) -> None:
     for number, group in POWERS.items():
         place = f"{found.path}: ptau, section {number}"
         size = groups.size(group)
-        got = found.sections.bytes(number, 0, len(starts[number]) * size)
+        got = found.sections.data(number, 0, len(starts[number]) * size)
         for index, expected in enumerate(starts[number]):
             if got[index * size : (index + 1) * size] != expected:
                 generator = number in {TAU1, TAU2} and index == 0
@@ -142,9 +142,7 @@ def _neighbours(found: PowersOfTau, number: int, place: str) -> tuple[bytes, byt
     for begin in range(0, count, _CHUNK_POINTS):
         # One point more: the first of the next chunk.
         length = min(_CHUNK_POINTS + 1, count - begin)
-        points = groups.points(
-            found.sections.slice(number, begin * size, length * size), group
-        )
+        points = groups.points(found.sections.slice(number, begin * size, length * size), group)
         try:
             _core.check_points(points)
         except ProofError as error:
@@ -152,9 +150,11 @@ def _neighbours(found: PowersOfTau, number: int, place: str) -> tuple[bytes, byt
             raise ProofError(f"{place}: point {begin + int(what)} {fault}") from None
         factors = random_factors(groups.name, length - 1)
         sums = [ops.msm(factors, part).reshape(1) for part in (points[:-1], points[1:])]
-        totals = sums if totals is None else [
-            total + one for total, one in zip(totals, sums, strict=True)
-        ]
+        totals = (
+            sums
+            if totals is None
+            else [total + one for total, one in zip(totals, sums, strict=True)]
+        )
     assert totals is not None
     return stored(totals[0]), stored(totals[1])
 
@@ -172,7 +172,9 @@ def _check_hashes(found: PowersOfTau, previous: Step) -> None:
         absorb_points(response, groups, octets, group, compressed=True)
     absorb_keys(response, groups, last.keys)
     if response.digest() != told.hash:
-        raise ProofError(f"{found.path}: {told}: the hash of its response is not that of the points")
+        raise ProofError(
+            f"{found.path}: {told}: the hash of its response is not that of the points"
+        )
     if challenge.digest() != told.challenge:
         raise ProofError(f"{found.path}: {told}: its next challenge is not the hash of the points")
 
