@@ -547,8 +547,7 @@ def write_zkey(
     counts: tuple[int, int, int],
     points: list[Tensor],
     parts: list[list[Tensor]],
-    beside: Sequence[tuple[_Path, str]],
-    circuit_hash: bytes = ...,
+    rest: tuple[Sequence[tuple[_Path, str]], bytes],
 ) -> None: ...
 
 class CeremonyHash:

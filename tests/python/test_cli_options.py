@@ -16,13 +16,24 @@ import numpy as np
 import pytest
 import typer
 from cloakwork import zk
-from cloakwork.cli import compiling, main, models, plain, proving, serving, specializing, vendors
+from cloakwork.cli import (
+    ceremonies,
+    compiling,
+    main,
+    models,
+    plain,
+    proving,
+    serving,
+    specializing,
+    vendors,
+)
 from cloakwork.cli.commands import app
 from cloakwork.demo import cifar, digits, disease, merkle, sentiment, sharpen
 from cloakwork.demo.network import Way
 from cloakwork.device import skeleton
 from cloakwork.programs.runnable import Runnable
 from cloakwork.serving import Limits
+from cloakwork.zk import ceremony
 from cloakwork.zk.circom import files as zk_files
 from cloakwork.zk.circom import statements
 from cloakwork.zk.groth16 import proving as groth16
@@ -395,6 +406,17 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ("prove", "--profile"): (groth16, "prove", f"{PROVE} --profile new", Path("new")),
     ("prove", "--check"): (groth16, "prove", f"{PROVE} --no-check", False),
     ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),
+    ("ptau contribute", "--name"): (ceremony, "contribute", "ptau contribute a b --name n", "n"),
+    ("ptau contribute", "--entropy"): (ceremony, "contribute", "ptau contribute a b -e e", "e"),
+    ("ptau beacon", "--name"): (ceremony, "beacon", "ptau beacon a b 00 10 --name n", "n"),
+    ("zkey contribute", "--name"): (
+        ceremony,
+        "contribute_key",
+        "zkey contribute a b --name n",
+        "n",
+    ),
+    ("zkey contribute", "--entropy"): (ceremony, "contribute_key", "zkey contribute a b -e e", "e"),
+    ("zkey beacon", "--name"): (ceremony, "beacon_key", "zkey beacon a b 00 10 --name n", "n"),
     ("demo digits", "--out"): (digits, "run", "demo digits --out new", Path("new")),
     ("demo digits", "--threads"): (digits, "run", "demo digits --threads 3", 3),
     ("demo digits", "--network"): (
@@ -547,7 +569,7 @@ def test_an_option_reaches_what_it_is_for(
     monkeypatch.setattr(proving, "say_memory", spy)
     monkeypatch.setattr(compiling, "compile_file", spy)
     monkeypatch.setattr(compiling, "safe", spy)
-    for module in (compiling, proving, vendors):
+    for module in (ceremonies, compiling, proving, vendors):
         monkeypatch.setattr(module, "wrote", spy)
     assert main(words) == 0, capsys.readouterr().err
     assert spy.got(value), spy.calls

@@ -394,9 +394,9 @@ pub fn write_wtns(py: Python<'_>, path: PathBuf, curve: &str, values: &[u8]) -> 
 }
 
 /// Write a proving key: wires, public signals and domain; alpha1, beta1, beta2, gamma2, delta1,
-/// delta2, IC, A, B1, B2, C and H; A and B as `read_zkey` has them. Texts `beside` it belong to it.
+/// delta2, IC, A, B1, B2, C and H; A and B as `read_zkey` has them. Texts `beside` it belong to it;
+/// with them comes the hash of the circuit, zeros without a ceremony.
 #[pyfunction]
-#[pyo3(signature = (path, curve, counts, points, parts, beside, circuit_hash=[0; 64]))]
 pub fn write_zkey(
     py: Python<'_>,
     path: PathBuf,
@@ -404,9 +404,9 @@ pub fn write_zkey(
     counts: [u32; 3],
     points: &Bound<'_, PyList>,
     parts: Vec<Bound<'_, PyList>>,
-    beside: Vec<(PathBuf, String)>,
-    circuit_hash: [u8; 64],
+    rest: (Vec<(PathBuf, String)>, [u8; 64]),
 ) -> PyResult<()> {
+    let (beside, circuit_hash) = rest;
     let [a, b] = matrices(&parts)?;
     let points = all_bytes(points)?;
     let (header, points) = points.split_at(points.len().min(6));

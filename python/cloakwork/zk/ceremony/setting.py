@@ -128,10 +128,8 @@ def _write(circuit: Circuit, powers: PowersOfTau, zkey: AnyPath, vkey: AnyPath |
     matrices = [[m.starts, m.columns, m.values * factor] for m in (left, right)]
     key = VerifyingKey(curve, *(point_bytes(points[index]) for index in (0, 2, 3, 5, 6)))
     beside = [] if vkey is None else [(files.name_of(vkey), key.to_json())]
-    _core.write_zkey(
-        files.name_of(zkey), curve, (wires, circuit.public, domain), points, matrices, beside,
-        _circuit_hash(powers, points, domain),
-    )  # fmt: skip
+    counts, rest = (wires, circuit.public, domain), (beside, _circuit_hash(powers, points, domain))
+    _core.write_zkey(files.name_of(zkey), curve, counts, points, matrices, rest)
 
 
 def _circuit_hash(powers: PowersOfTau, points: list[Tensor], domain: int) -> bytes:
