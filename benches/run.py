@@ -194,6 +194,11 @@ def witness() -> None:
     subprocess.run([sys.executable, str(ROOT / "benches" / "zk_witness.py")], check=True)
 
 
+def setup() -> None:
+    """Groth16's setup from powers of tau, whole processes; peer: snarkjs, from npm."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "zk_setup.py")], check=True)
+
+
 def devices() -> None:
     """Several devices against the shortest schedule; steps of a plug-in against the processor's."""
     subprocess.run([sys.executable, str(ROOT / "benches" / "devices.py")], check=True)
@@ -223,6 +228,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "msm": msm,
     "groth16": groth16,
     "witness": witness,
+    "setup": setup,
     "devices": devices,
     "serving": serving,
 }

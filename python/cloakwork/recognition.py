@@ -51,7 +51,9 @@ _STARTS = {
     b"wtns": Kind("wtns", "a witness", "zk.read_wtns and `cloakwork prove` read it"),
     b"r1cs": Kind("r1cs", "a circuit", "zk.read_r1cs and `cloakwork setup` read it"),
     b"\0asm": Kind("wasm", "a program of WebAssembly", "of circom's, `cloakwork witness` runs it"),
-    b"ptau": Kind("ptau", "powers of tau of a ceremony", "snarkjs reads it"),
+    b"ptau": Kind(
+        "ptau", "powers of tau of a ceremony", "zk.ceremony and `cloakwork ptau` read it"
+    ),
     b"\x7fELF": Kind("library", "a library", "as a device's driver: `--device ./FILE`"),
     b"-----BEGIN": Kind("pem", "a certificate or a key, PEM", "`cloakwork serve` takes it"),
     b"\x1f\x8b": Kind("gzip", "compressed data, gzip", "unpack it first"),

@@ -30,8 +30,8 @@ REFUSED = {
     "conform": "none:0", "diff": "none.json --device cpu", "new-device": "No",
     "specialize": "none.json --for cpu -o x.cwk",
 }  # fmt: skip
-# `export` is a group; test_zk_export.py has its commands.
-WITHOUT_RESULT = {"serve", "demo", "export"}
+# `export`, `ptau` and `zkey` are groups; their own tests have their commands.
+WITHOUT_RESULT = {"serve", "demo", "export", "ptau", "zkey"}
 
 
 @pytest.fixture(autouse=True)

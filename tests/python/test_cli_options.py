@@ -17,6 +17,7 @@ import pytest
 import typer
 from cloakwork import zk
 from cloakwork.cli import (
+    ceremonies,
     compiling,
     main,
     models,
@@ -28,8 +29,6 @@ from cloakwork.cli import (
     witness,
 )
 from cloakwork.cli.commands import app
-from cloakwork.demo import cifar, digits, disease, merkle, sentiment, sharpen
-from cloakwork.demo.network import Way
 from cloakwork.device import skeleton
 from cloakwork.programs.runnable import Runnable
 from cloakwork.serving import Limits
@@ -37,6 +36,8 @@ from cloakwork.zk.circom import files as zk_files
 from cloakwork.zk.circom import statements, witnesses
 from cloakwork.zk.groth16 import proving as groth16
 from cloakwork.zk.groth16 import setting
+from python.ceremony_rows import CEREMONIES
+from python.demo_rows import DEMOS
 from python.export_rows import GROTH16, exporting
 from python.heal_writer import HealWriter
 
@@ -436,35 +437,8 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
         (f"export {kind}", option): (None, "", f"export {kind} {given} --json", check)
         for kind, given, option, check in exporting()
     },
-    ("demo digits", "--out"): (digits, "run", "demo digits --out new", Path("new")),
-    ("demo digits", "--threads"): (digits, "run", "demo digits --threads 3", 3),
-    ("demo digits", "--network"): (digits, "run_network", "demo digits --network cnn", "cnn"),
-    ("demo digits", "--images"): (
-        digits,
-        "run_network",
-        "demo digits --network mlp --images 7",
-        Way("latency", 7),
-    ),
-    ("demo digits", "--optimize"): (
-        digits,
-        "run_network",
-        "demo digits --network mlp --optimize throughput",
-        Way("throughput", 899),
-    ),
-    ("demo cifar", "--out"): (cifar, "run", "demo cifar --out new", Path("new")),
-    ("demo cifar", "--images"): (cifar, "run", "demo cifar --images 3", 3),
-    ("demo cifar", "--threads"): (cifar, "run", "demo cifar --threads 3", 3),
-    ("demo disease", "--out"): (disease, "run", "demo disease --out new", Path("new")),
-    ("demo dot", "--out"): (disease, "run", "demo dot --out new", Path("new")),
-    ("demo disease", "--threads"): (disease, "run", "demo disease --threads 3", 3),
-    ("demo dot", "--threads"): (disease, "run", "demo dot --threads 3", 3),
-    ("demo sentiment", "--out"): (sentiment, "run", "demo sentiment --out new", Path("new")),
-    ("demo sentiment", "--text"): (sentiment, "run", "demo sentiment --text good", ["good"]),
-    ("demo sentiment", "--threads"): (sentiment, "run", "demo sentiment --threads 3", 3),
-    ("demo sharpen", "--out"): (sharpen, "run", "demo sharpen --out new", Path("new")),
-    ("demo sharpen", "--threads"): (sharpen, "run", "demo sharpen --threads 3", 3),
-    ("demo merkle", "--out"): (merkle, "run", "demo merkle --out new", Path("new")),
-    ("demo merkle", "--node"): (merkle, "run", "demo merkle --no-node", False),
+    **CEREMONIES,
+    **DEMOS,
     ("specialize", "--for"): (specializing, "write", f"{SPECIALIZE} -o n.cwk", "sim:0"),
     ("specialize", "--out"): (specializing, "write", f"{SPECIALIZE} -o n.cwk", Path("n.cwk")),
     ("specialize", "--allow-fallback"): (
@@ -585,7 +559,7 @@ def test_an_option_reaches_what_it_is_for(
         monkeypatch.setattr(module, "say_memory", spy)
     monkeypatch.setattr(compiling, "compile_file", spy)
     monkeypatch.setattr(compiling, "safe", spy)
-    for module in (compiling, proving, vendors, witness):
+    for module in (ceremonies, compiling, proving, vendors, witness):
         monkeypatch.setattr(module, "wrote", spy)
     assert main(words) == 0, capsys.readouterr().err
     assert spy.got(value), spy.calls

@@ -164,6 +164,7 @@ fn files_that_are_written_read_back() {
             header: &[alpha1, beta1, beta2, gamma2, delta1, delta2].concat(),
             matrices: key.matrices.each_ref(),
             points,
+            circuit_hash: [0; 64],
         };
         save_zkey(&parts, path("a.zkey")).unwrap();
         let written = Zkey::open(path("a.zkey")).unwrap();

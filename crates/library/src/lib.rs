@@ -24,6 +24,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod blake2b;
 mod eigen;
 mod factor;
 mod fourier;
@@ -32,6 +33,7 @@ mod matrix;
 pub mod pairing;
 mod scalar;
 
+pub use blake2b::{Blake2b, STATE_BYTES};
 pub use fourier::{ComplexTransform, FourierFloat, FromSpectrum, ToSpectrum};
 pub use hashes::{TranscriptHash, transcript_digest};
 pub use matrix::Matrix;

@@ -1,6 +1,6 @@
 //! Hashes of transcripts, held against other libraries.
 
-use cloakwork_library::{TranscriptHash, transcript_digest};
+use cloakwork_library::{Blake2b, TranscriptHash, transcript_digest};
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -28,3 +28,25 @@ const KECCAK_OF_ABC: &str = concat!(
     "7732ae1dc2ecf27e328a3742d047508d0fe4cf61c643e3b56b1dffbe355f51c3",
     "1463c9c6941b606b08d46d397ddf7988d86c3dee5445320654270c9d90466424"
 );
+
+// Pieces of any size, saved and resumed between them, against blake2b_simd.
+#[test]
+fn a_saved_state_continues() {
+    let data: Vec<u8> = (0..1000_u32).map(|at| (at * at % 251) as u8).collect();
+    for cut in [0, 1, 64, 127, 128, 129, 255, 256, 257, 384, 999, 1000] {
+        let (first, second) = data.split_at(cut);
+        let mut hash = Blake2b::default();
+        hash.update(first);
+        let mut hash = Blake2b::resume(&hash.state()).unwrap();
+        hash.update(second);
+        let expected = blake2b_simd::blake2b(&data);
+        assert_eq!(hex(&hash.digest()), expected.to_hex().as_str(), "{cut}");
+    }
+}
+
+#[test]
+fn a_state_with_more_than_a_block_is_refused() {
+    let mut state = Blake2b::default().state();
+    state[200] = 129;
+    assert!(Blake2b::resume(&state).is_none());
+}

@@ -394,7 +394,8 @@ pub fn write_wtns(py: Python<'_>, path: PathBuf, curve: &str, values: &[u8]) -> 
 }
 
 /// Write a proving key: wires, public signals and domain; alpha1, beta1, beta2, gamma2, delta1,
-/// delta2, IC, A, B1, B2, C and H; A and B as `read_zkey` has them. Texts `beside` it belong to it.
+/// delta2, IC, A, B1, B2, C and H; A and B as `read_zkey` has them. Texts `beside` it belong to it;
+/// with them comes the hash of the circuit, zeros without a ceremony.
 #[pyfunction]
 pub fn write_zkey(
     py: Python<'_>,
@@ -403,8 +404,9 @@ pub fn write_zkey(
     counts: [u32; 3],
     points: &Bound<'_, PyList>,
     parts: Vec<Bound<'_, PyList>>,
-    beside: Vec<(PathBuf, String)>,
+    rest: (Vec<(PathBuf, String)>, [u8; 64]),
 ) -> PyResult<()> {
+    let (beside, circuit_hash) = rest;
     let [a, b] = matrices(&parts)?;
     let points = all_bytes(points)?;
     let (header, points) = points.split_at(points.len().min(6));
@@ -419,6 +421,7 @@ pub fn write_zkey(
         header: &header.concat(),
         matrices: [&a, &b],
         points: [ic, pa, pb1, pb2, pc, ph],
+        circuit_hash,
     };
     saved(py, &path, |path| {
         let mut pending = vec![pending_zkey(&parts, path)?];

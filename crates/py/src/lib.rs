@@ -8,6 +8,7 @@
 mod algebra;
 mod batches;
 mod buffer;
+mod ceremony;
 mod circom;
 mod conformance;
 mod contents;
@@ -115,6 +116,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     device::add(module)?;
     files::add(module)?;
     instructions::add(module)?;
+    ceremony::add(module)?;
     circom::add(module)?;
     proving_key::add(module)?;
     witnesses::add(module)

@@ -12,6 +12,7 @@ import typer
 from cloakwork import __version__, files
 from cloakwork._core import devices as list_devices
 from cloakwork.cli import (
+    ceremonies,
     circuits,
     compiling,
     conformance,
@@ -79,6 +80,7 @@ conformance.add(app)
 proofs.add(app)
 exporting.add(app)
 witnesses.add(app)
+ceremonies.add(app)
 vendors.add(app)
 specializing.add(app)
 compiling.add(app)

@@ -17,6 +17,7 @@ SECTIONS = {
     "Programs": ("run", "check", "inspect", "convert"),
     "Models on encrypted data": ("compile", "keygen", "encrypt", "decrypt", "serve", "query"),
     "Proofs": ("fullprove", "witness", "prove", "verify", "vkey", "setup", "export"),
+    "Ceremonies": ("ptau", "zkey"),
     "Devices": ("devices", "conform", "diff", "new-device", "specialize"),
     "Demonstrations": ("demo",),
 }

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cloakwork.cli import proving
+from cloakwork.cli import ceremonies, proving
 from cloakwork.cli.grouping import Command
 from cloakwork.cli.options import Json, MemoryBudget, Profile, Quiet, SpillDir, Threads
 
@@ -18,9 +18,9 @@ _ZkeyFile = Annotated[
     Path, typer.Argument(help="The proving key: circuit.zkey.", show_default=False)
 ]
 _WtnsFile = Annotated[Path, typer.Argument(help="The witness: witness.wtns.", show_default=False)]
-_R1csFile = Annotated[
-    Path, typer.Argument(help="The circuit: what circom --r1cs writes.", show_default=False)
-]
+# Setups from powers of tau, by system, and the files that they read.
+_SETUPS = {"groth16": ceremonies.from_powers}
+_SETUP_FILES = 2
 
 
 def add(app: typer.Typer) -> None:
@@ -31,14 +31,31 @@ def add(app: typer.Typer) -> None:
 
 def setup(
     context: typer.Context,
-    r1cs: _R1csFile,
+    given: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[groth16] CIRCUIT [POWERS]",
+            help="`groth16`, a circuit and prepared powers of tau: the key that its ceremony "
+            "begins with. A circuit alone: a key WITHOUT a ceremony.",
+            show_default=False,
+        ),
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", help="Where the proving key goes.")],
     vkey: Annotated[Path | None, typer.Option(help="Where the verifying key goes.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make Groth16 keys for a circuit WITHOUT a ceremony: for tests, not for others' trust."""
-    raise typer.Exit(proving.setup(r1cs, out, vkey, asked=context.obj))
+    """Make a circuit's key: from powers of tau, or WITHOUT a ceremony, for tests alone."""
+    if len(given) == 1:
+        raise typer.Exit(proving.setup(Path(given[0]), out, vkey, asked=context.obj))
+    system, *paths = given
+    make = _SETUPS.get(system)
+    if make is None or len(paths) != _SETUP_FILES:
+        systems = " or ".join(_SETUPS)
+        raise typer.BadParameter(
+            f"expected CIRCUIT, or {systems}, CIRCUIT and POWERS, got {' '.join(given)}"
+        )
+    raise typer.Exit(make(Path(paths[0]), Path(paths[1]), out, vkey, context.obj))
 
 
 def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)

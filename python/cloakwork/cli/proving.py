@@ -31,7 +31,7 @@ def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, asked: Invocation)
             setting.setup(r1cs, out, vkey=vkey)
         say(
             "there was no ceremony: the maker of this key can prove false statements. "
-            "For keys that others trust: snarkjs powersoftau, groth16 setup, zkey contribute"
+            "For keys that others trust: cloakwork ptau, setup groth16, zkey contribute"
         )
         wrote(one for one in (out, vkey) if one is not None)
     return 0

@@ -1,6 +1,6 @@
 """The names of `cloakwork.zk`; loaded when one is asked for."""
 
-from cloakwork.zk import export, groth16
+from cloakwork.zk import ceremony, export, groth16
 from cloakwork.zk.circom.files import (
     Circuit,
     Matrix,
@@ -67,6 +67,7 @@ __all__ = [
     "as_lagrange",
     "blind",
     "bytes_of",
+    "ceremony",
     "compile",
     "curve",
     "export",

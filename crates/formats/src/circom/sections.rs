@@ -93,6 +93,12 @@ impl Sections {
         Ok(Section::new(self.kind, Some(id), range.start, bytes))
     }
 
+    /// All sections in their order: number, start and size.
+    pub(super) fn placed(&self) -> Vec<(u32, usize, usize)> {
+        let place = |(id, range): &(u32, Range<usize>)| (*id, range.start, range.len());
+        self.found.iter().map(place).collect()
+    }
+
     /// Whether there is such a section.
     pub(super) fn has(&self, id: u32) -> bool {
         self.found.iter().any(|(known, _)| *known == id)

@@ -31,6 +31,8 @@ pub struct ZkeyParts<'a> {
     pub matrices: [&'a Rows; 2],
     /// The points of IC, A, B in G1, B in G2, C and H.
     pub points: [&'a [u8]; 6],
+    /// The hash of a circuit before the first contribution; zeros where there is no ceremony.
+    pub circuit_hash: [u8; 64],
 }
 
 /// Sections under way to a file.
@@ -146,8 +148,8 @@ pub fn pending_zkey(parts: &ZkeyParts<'_>, path: impl AsRef<Path>) -> Result<Pen
         counts(&parts.counts),
         parts.header.to_vec(),
     ];
-    // The hash of a circuit and 0 contributions: there was no ceremony.
-    let contributions = vec![vec![0; 64], counts(&[0])];
+    // Nobody has contributed.
+    let contributions = vec![parts.circuit_hash.to_vec(), counts(&[0])];
     let sections = vec![
         (1, vec![counts(&[1])]),
         (2, header),

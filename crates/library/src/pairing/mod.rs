@@ -3,11 +3,13 @@
 //! Points are bytes: affine, x || y (G2: x.c0, x.c1, y.c0, y.c1), little-endian words, infinity all
 //! zeros. No point is taken on trust: each is held against the prime, the curve and the subgroup.
 
+mod ceremony;
 mod groth16;
 mod points;
 mod product;
 mod proving_key;
 
+pub use ceremony::{Drawn, draw, hashed_bytes, same_ratio};
 pub use cloakwork_algebra::Pairing;
 pub use groth16::{Groth16Key, Groth16Proof, Malformed, verify};
 pub use points::{PointFault, Reason};

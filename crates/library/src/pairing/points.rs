@@ -41,6 +41,11 @@ pub(super) fn bytes_of<F: PrimeField>(value: F) -> Vec<u8> {
     value.into_bigint().to_bytes_le()
 }
 
+/// The little-endian bytes of an integer of a field's words.
+pub(super) fn bytes_of_integer<F: PrimeField>(value: F::BigInt) -> Vec<u8> {
+    value.to_bytes_le()
+}
+
 fn width<F: PrimeField>() -> usize {
     F::BigInt::NUM_LIMBS * 8
 }
@@ -49,7 +54,7 @@ fn width<F: PrimeField>() -> usize {
 type Prime<P> = <<P as CurveConfig>::BaseField as Field>::BasePrimeField;
 
 /// 1 / R.
-fn r_inverse<F: PrimeField>() -> F {
+pub(super) fn r_inverse<F: PrimeField>() -> F {
     let r = F::from(2u64).pow([8 * width::<F>() as u64]);
     r.inverse().unwrap_or(F::ONE)
 }

@@ -159,7 +159,9 @@ def _write(circuit: Circuit, secrets: _Secrets, zkey: _Path, vkey: _Path | None)
     # alpha1, beta2, gamma2, delta2 and IC.
     key = VerifyingKey(curve, *(point_bytes(points[index]) for index in (0, 2, 3, 5, 6)))
     beside = [] if vkey is None else [(files.name_of(vkey), key.to_json())]
-    _core.write_zkey(files.name_of(zkey), curve, counts, points, matrices, beside)
+    # The hash of the circuit is zeros: there was no ceremony.
+    rest = (beside, bytes(64))
+    _core.write_zkey(files.name_of(zkey), curve, counts, points, matrices, rest)
 
 
 def _lagrange(circuit: Circuit, tau: Tensor) -> tuple[Tensor, Tensor]:
