@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextvars import ContextVar
 from os import PathLike
 from types import EllipsisType, ModuleType
-from typing import Any, NoReturn, SupportsIndex, final
+from typing import Any, Literal, NoReturn, SupportsIndex, TypedDict, final
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -524,6 +524,48 @@ _KeyParts = tuple[str, bytes, bytes, bytes, bytes, bytes]
 _ProofParts = tuple[str, bytes, bytes, bytes]
 
 def groth16_verify(key: _KeyParts, public: bytes, proof: _ProofParts) -> bool: ...
+class PlonkKey(TypedDict):
+    curve: str
+    wires: int
+    public: int
+    domain: int
+    gates: int
+    shifts: Tensor
+    commitments: bytes
+    x2: bytes
+    commitment_points: Tensor
+    levels: list[int]
+    sources: list[Tensor]
+    factors: list[Tensor]
+    maps: list[Tensor]
+    polynomials: list[Tensor]
+    powers: Tensor
+
+_PlonkKeyParts = tuple[str, int, int, bytes, bytes, bytes]
+_PlonkProofParts = tuple[str, bytes, bytes]
+
+def check_powers(curve: str, points: Tensor, groups: bool) -> None: ...
+def follows(curve: str, low: bytes, high: bytes, x2: bytes) -> bool: ...
+def json_protocol(text: bytes, path: _Path, key: bool) -> str | None: ...
+def plonk_gates(
+    curve: str, counts: tuple[int, int, int], parts: list[list[Tensor]]
+) -> dict[str, Any]: ...
+def plonk_key_of(text: bytes, path: _Path) -> _PlonkKeyParts: ...
+def plonk_key_text(key: _PlonkKeyParts) -> str: ...
+def plonk_proof_of(text: bytes, path: _Path) -> _PlonkProofParts: ...
+def plonk_proof_text(proof: _PlonkProofParts) -> str: ...
+def plonk_verify(key: _PlonkKeyParts, public: bytes, proof: _PlonkProofParts) -> bool: ...
+def read_plonk_zkey(path: _Path) -> PlonkKey: ...
+def read_ptau(path: _Path) -> tuple[str, int, Tensor, Tensor]: ...
+def write_plonk_zkey(
+    path: _Path,
+    facts: tuple[str, tuple[int, int, int, int, int]],
+    header: list[Tensor],
+    gates: tuple[list[Tensor], list[Tensor], list[Tensor]],
+    rest: list[Tensor],
+    beside: Sequence[tuple[_Path, str]],
+) -> None: ...
+def zkey_protocol(path: _Path) -> Literal["groth16", "plonk"]: ...
 def proof_of(text: bytes, path: _Path, curve: str | None = None) -> _ProofParts: ...
 def proof_text(proof: _ProofParts) -> str: ...
 def public_of(text: bytes, curve: str, path: _Path) -> bytes: ...

@@ -50,7 +50,9 @@ _STARTS = {
     b"zkey": Kind("zkey", "a proving key", "zk.read_zkey and `cloakwork prove` read it"),
     b"wtns": Kind("wtns", "a witness", "zk.read_wtns and `cloakwork prove` read it"),
     b"r1cs": Kind("r1cs", "a circuit", "zk.read_r1cs and `cloakwork setup` read it"),
-    b"ptau": Kind("ptau", "powers of tau of a ceremony", "snarkjs reads it"),
+    b"ptau": Kind(
+        "ptau", "powers of tau of a ceremony", "zk.plonk.setup and `cloakwork setup --ptau` read it"
+    ),
     b"\x7fELF": Kind("library", "a library", "as a device's driver: `--device ./FILE`"),
     b"-----BEGIN": Kind("pem", "a certificate or a key, PEM", "`cloakwork serve` takes it"),
     b"\x1f\x8b": Kind("gzip", "compressed data, gzip", "unpack it first"),
@@ -66,6 +68,8 @@ _MODEL = Kind(
 # Members of JSON files by which they are known.
 _MEMBERS = {
     "vk_alpha_1": Kind("vkey", "a verifying key", "`cloakwork verify VKEY PUBLIC PROOF` reads it"),
+    "Qm": Kind("vkey", "a verifying key", "`cloakwork verify VKEY PUBLIC PROOF` reads it"),
+    "eval_a": Kind("proof", "a proof", "`cloakwork verify VKEY PUBLIC PROOF` reads it"),
     "pi_a": Kind("proof", "a proof", "`cloakwork verify VKEY PUBLIC PROOF` reads it"),
     "checksum": Kind("description", "the model.json of `keygen`", "commands take its folder"),
 }

@@ -320,7 +320,7 @@ fn numbers_of_headers_are_held_against_the_sections() {
 fn other_protocols_and_primes_are_named() {
     let protocol = section("mixed.zkey", 1);
     let error = patched("mixed.zkey", protocol, &[2]);
-    assert!(error.contains("expected a Groth16 key, got a PLONK key; make a Groth16 key"));
+    assert!(error.contains("expected a Groth16 key, got a PLONK key; zk.read_zkey and zk.plonk"));
     assert!(patched("mixed.zkey", protocol, &[10]).contains("got an fflonk key"));
     assert!(patched("mixed.zkey", protocol, &[7]).contains("got protocol 7"));
     for name in ["mixed.r1cs", "mixed1.wtns"] {

@@ -33,7 +33,7 @@ pub mod pairing;
 mod scalar;
 
 pub use fourier::{ComplexTransform, FourierFloat, FromSpectrum, ToSpectrum};
-pub use hashes::{TranscriptHash, transcript_digest};
+pub use hashes::{TranscriptHash, keccak256, transcript_digest};
 pub use matrix::Matrix;
 pub use num_complex::Complex;
 pub use scalar::Scalar;

@@ -36,6 +36,7 @@ mod numbers;
 mod on_device;
 mod op;
 mod operand;
+mod plonk;
 mod program;
 mod proving_key;
 mod python_device;
@@ -115,5 +116,6 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     files::add(module)?;
     instructions::add(module)?;
     circom::add(module)?;
+    plonk::add(module)?;
     proving_key::add(module)
 }

@@ -1,6 +1,6 @@
 //! Writing circuits, witnesses and keys: as circom and snarkjs lay them out, whole or not at all.
 
-use super::{Pairing, Rows, number, r1cs, sections::Kind, wtns, zkey};
+use super::{Pairing, Rows, number, plonk_zkey, r1cs, sections::Kind, wtns, zkey};
 use crate::SaveError;
 use crate::files::{Access, Failure, Pending, commit};
 use std::io::Write;
@@ -32,10 +32,38 @@ pub struct ZkeyParts<'a> {
     pub points: [&'a [u8]; 6],
 }
 
-/// Sections under way to a file.
-struct Sections(Vec<(u32, Vec<Vec<u8>>)>);
+/// What a PLONK key's file holds. Scalars and points are in Montgomery form.
+#[derive(Clone, Copy, Debug)]
+pub struct PlonkParts<'a> {
+    /// The curve.
+    pub curve: Pairing,
+    /// Wires, public signals, points of the domain, additions, gates.
+    pub counts: [u32; 5],
+    /// k1, k2, the commitments to Qm, Ql, Qr, Qo, Qc, S1, S2, S3, and tau in G2.
+    pub header: &'a [u8],
+    /// The two wires of each addition.
+    pub sources: [&'a [u32]; 2],
+    /// Their factors.
+    pub factors: [&'a [u8]; 2],
+    /// The wires of each gate.
+    pub maps: [&'a [u32]; 3],
+    /// Sections 7 to 14: selectors, permutation, Lagrange polynomials, powers of tau.
+    pub rest: [&'a [u8]; 8],
+}
 
-impl Sections {
+/// Sections under way to a file.
+struct Sections<'a>(Vec<(u32, Vec<Part<'a>>)>);
+
+/// Bytes of a section.
+type Part<'a> = std::borrow::Cow<'a, [u8]>;
+
+/// Sections of bytes that they own.
+fn owned(sections: Vec<(u32, Vec<Vec<u8>>)>) -> Sections<'static> {
+    let parts = |parts: Vec<Vec<u8>>| parts.into_iter().map(Part::Owned).collect();
+    Sections(sections.into_iter().map(|(id, all)| (id, parts(all))).collect())
+}
+
+impl Sections<'_> {
     fn write(&self, path: &Path, kind: &Kind, version: u32) -> Result<(), SaveError> {
         commit(vec![self.pending(path, kind, version)?])
     }
@@ -46,7 +74,7 @@ impl Sections {
             out.write_all(&version.to_le_bytes())?;
             out.write_all(&(self.0.len() as u32).to_le_bytes())?;
             for (id, parts) in &self.0 {
-                let size: usize = parts.iter().map(Vec::len).sum();
+                let size: usize = parts.iter().map(|part| part.len()).sum();
                 out.write_all(&id.to_le_bytes())?;
                 out.write_all(&(size as u64).to_le_bytes())?;
                 for part in parts {
@@ -107,7 +135,7 @@ pub fn save_r1cs(parts: &R1csParts<'_>, path: impl AsRef<Path>) -> Result<(), Sa
     }
     let labels = (0..u64::from(wires)).flat_map(u64::to_le_bytes).collect();
     let sections = vec![(1, header), (2, vec![body]), (3, vec![labels])];
-    Sections(sections).write(path.as_ref(), &r1cs::KIND, 1)
+    owned(sections).write(path.as_ref(), &r1cs::KIND, 1)
 }
 
 /// Writes a witness: canonical little-endian scalars, the first of them 1.
@@ -118,7 +146,7 @@ pub fn save_wtns(curve: Pairing, values: &[u8], path: impl AsRef<Path>) -> Resul
     let count = (values.len() / curve.scalar_bytes()) as u32;
     let header = vec![prime(curve.scalar_prime()), counts(&[count])];
     let sections = vec![(1, header), (2, vec![values.to_vec()])];
-    Sections(sections).write(path.as_ref(), &wtns::KIND, 2)
+    owned(sections).write(path.as_ref(), &wtns::KIND, 2)
 }
 
 /// Writes a Groth16 proving key, without contributions of a ceremony.
@@ -156,7 +184,7 @@ pub fn pending_zkey(parts: &ZkeyParts<'_>, path: impl AsRef<Path>) -> Result<Pen
         (7, b2),
         (10, contributions),
     ];
-    Sections(sections).pending(path.as_ref(), &zkey::KIND, 1)
+    owned(sections).pending(path.as_ref(), &zkey::KIND, 1)
 }
 
 /// Row by row, A before B.
@@ -174,4 +202,41 @@ fn coefficients(parts: &ZkeyParts<'_>) -> Vec<u8> {
         }
     }
     out
+}
+
+/// A PLONK proving key in snarkjs's order of sections, to be put in its place with others.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn pending_plonk_zkey(
+    parts: &PlonkParts<'_>,
+    path: impl AsRef<Path>,
+) -> Result<Pending, SaveError> {
+    let curve = parts.curve;
+    let header = [
+        prime(curve.base_prime()),
+        prime(curve.scalar_prime()),
+        counts(&parts.counts),
+        parts.header.to_vec(),
+    ];
+    let size = curve.scalar_bytes();
+    let [first, second] = parts.factors;
+    let factors = first.chunks(size).zip(second.chunks(size));
+    let [left, right] = parts.sources;
+    let mut additions = Vec::with_capacity(left.len() * (8 + 2 * size));
+    for ((l, r), (f, g)) in left.iter().zip(right).zip(factors) {
+        additions.extend(counts(&[*l, *r]));
+        additions.extend(f);
+        additions.extend(g);
+    }
+    let mut sections = vec![(3, vec![Part::Owned(additions)])];
+    for (id, map) in (4..).zip(parts.maps) {
+        sections.push((id, vec![Part::Owned(counts(map))]));
+    }
+    for (id, bytes) in (7..).zip(parts.rest) {
+        sections.push((id, vec![Part::Borrowed(bytes)]));
+    }
+    sections.push((1, vec![Part::Owned(counts(&[2]))]));
+    sections.push((2, header.into_iter().map(Part::Owned).collect()));
+    Sections(sections).pending(path.as_ref(), &plonk_zkey::KIND, 1)
 }

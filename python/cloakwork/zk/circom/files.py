@@ -197,7 +197,8 @@ def read_zkey(path: _Path, *, check: bool = True) -> ProvingKey:
             without is a key that you made yourself.  The points of the header and of IC are always
             checked
 
-    Raises LoadError for a damaged or tampered key.  PLONK and fflonk keys are refused.
+    Raises LoadError for a damaged or tampered key, and for one of another system: `zk.read_zkey`
+    takes those of PLONK, too.
     """
     with expecting("a proving key, .zkey", name_of(path), "zkey"):
         found = _core.read_zkey(name_of(path))

@@ -23,7 +23,7 @@ Source = str | PathLike[str] | dict[str, Any] | list[Any]
 _SCALAR_BYTES = 32
 
 
-def _text(source: object, what: str) -> tuple[bytes, str]:
+def text_of(source: object, what: str) -> tuple[bytes, str]:
     """JSON, and the name of where it stands."""
     if isinstance(source, dict | list):
         import json
@@ -54,7 +54,7 @@ class VerifyingKey:
         if isinstance(source, cls):
             return source
         with expecting("a verifying key, vkey.json", source, "vkey"):
-            return cls(*_core.verifying_key_of(*_text(source, "verifying key")))
+            return cls(*_core.verifying_key_of(*text_of(source, "verifying key")))
 
     @property
     def public(self) -> int:
@@ -100,7 +100,7 @@ class Proof:
         if isinstance(source, cls):
             return source
         with expecting("a proof, proof.json", source, "proof"):
-            return cls(*_core.proof_of(*_text(source, "proof"), curve))
+            return cls(*_core.proof_of(*text_of(source, "proof"), curve))
 
     @property
     def parts(self) -> tuple[str, bytes, bytes, bytes]:
@@ -143,7 +143,7 @@ class Public:
             return cls(curve, tuple(source))
         if isinstance(source, tuple):
             source = list(source)
-        text, name = _text(source, "public signals")
+        text, name = text_of(source, "public signals")
         with expecting("public signals, public.json", source, "public"):
             return cls.of_bytes(curve, _core.public_of(text, curve, name))
 

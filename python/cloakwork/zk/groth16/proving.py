@@ -164,7 +164,7 @@ def check_witness(circuit: Circuit, witness: Witness) -> None:
         product(in_scalars(circuit.curve, matrix), values)
         for matrix in (circuit.a, circuit.b, circuit.c)
     )
-    first, count = _differing(a * b, c)
+    first, count = differing(a * b, c)
     if count:
         raise WitnessError(
             f"the witness does not satisfy constraint {first} (counted from 0), the first of "
@@ -276,7 +276,7 @@ def _blinding(curve: str, given: tuple[int, int] | None) -> Tensor:
     return scalars(curve, given)
 
 
-def _differing(a: Tensor, b: Tensor) -> tuple[int, int]:
+def differing(a: Tensor, b: Tensor) -> tuple[int, int]:
     """The first index at which two vectors differ, and the number of differences."""
     differs = ops.not_equal(a, b)
     count = int(ops.count_nonzero(differs, (0,)))
@@ -307,7 +307,7 @@ def _check_circuit(key: ProvingKey, circuit: Circuit, witness: Witness) -> None:
     for matrix, rows, name in pairs:
         expected_rows = product(in_scalars(key.curve, matrix), values) * factor
         found = product(rows, values)[: circuit.constraints]
-        first, count = _differing(expected_rows, found)
+        first, count = differing(expected_rows, found)
         if count:
             raise ProofError(
                 f"the key's {name} differs from the circuit's at constraint {first}: "
