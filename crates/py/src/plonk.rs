@@ -264,7 +264,8 @@ pub fn plonk_gates<'py>(
 }
 
 /// Write a PLONK key: wires, public signals, domain, additions, gates; the bytes of its header;
-/// wires of additions and gates as i64, factors as scalars, and the tensors of sections 7 to 14.
+/// wires of additions and gates as i64, factors as scalars; then what the Lagrange polynomials of
+/// section 13 follow from (`PlonkParts`: first, inverses), and sections 7 to 12 and 14.
 /// Texts `beside` it belong to it.
 #[pyfunction]
 pub fn write_plonk_zkey(
@@ -283,7 +284,8 @@ pub fn write_plonk_zkey(
     let maps: [Vec<u32>; 3] = indices(&maps)?;
     let count = || errors::internal("a part of a key has another number of tensors");
     let factors: [Vec<u8>; 2] = all_bytes(&factors)?.try_into().map_err(|_| count())?;
-    let rest: [Vec<u8>; 8] = all_bytes(rest)?.try_into().map_err(|_| count())?;
+    let [first, inverses, rest @ ..]: [Vec<u8>; 9] =
+        all_bytes(rest)?.try_into().map_err(|_| count())?;
     let parts = PlonkParts {
         curve,
         counts,
@@ -292,6 +294,8 @@ pub fn write_plonk_zkey(
         factors: factors.each_ref().map(Vec::as_slice),
         maps: maps.each_ref().map(Vec::as_slice),
         rest: rest.each_ref().map(Vec::as_slice),
+        inverses: &inverses,
+        first: &first,
     };
     saved(py, &path, |path| {
         let mut pending = vec![pending_plonk_zkey(&parts, path)?];

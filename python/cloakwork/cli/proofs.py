@@ -38,11 +38,22 @@ def setup(
     r1cs: _R1csFile,
     out: Annotated[Path, typer.Option("-o", "--out", help="Where the proving key goes.")],
     vkey: Annotated[Path | None, typer.Option(help="Where the verifying key goes.")] = None,
+    system: Annotated[
+        str, typer.Option(help="groth16, without a ceremony, or plonk, from --ptau.")
+    ] = "groth16",
+    ptau: Annotated[
+        Path | None,
+        typer.Option(help="Powers of tau of a ceremony, snarkjs's .ptau: for --system plonk."),
+    ] = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Make Groth16 keys for a circuit WITHOUT a ceremony: for tests, not for others' trust."""
-    raise typer.Exit(proving.setup(r1cs, out, vkey, asked=context.obj))
+    """Make keys for a circuit: Groth16's WITHOUT a ceremony, not for others' trust, or PLONK's.
+
+    PLONK keys are those that snarkjs plonk setup makes of the same powers of tau, byte for byte.
+    """
+    status = proving.setup(r1cs, out, vkey, system=system, ptau=ptau, asked=context.obj)
+    raise typer.Exit(status)
 
 
 def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
@@ -73,9 +84,9 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Prove under Groth16 that a witness satisfies a circuit; snarkjs verifies the proof.
+    """Prove that a witness satisfies a circuit, under Groth16 or PLONK, as the key says.
 
-    The memory that the proof needs is printed first. It does not count the key and the witness,
+    snarkjs verifies the proof. The memory that the proof needs is printed first. It does not count the key and the witness,
     which are mapped and read from their files, nor the check against --r1cs.
     """
     status = proving.prove(
@@ -107,5 +118,5 @@ def verify(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say whether a Groth16 proof holds: OK, or INVALID and exit status 1."""
+    """Say whether a proof of Groth16 or PLONK holds: OK, or INVALID and exit status 1."""
     raise typer.Exit(proving.verify(vkey, public, proof, asked=context.obj))

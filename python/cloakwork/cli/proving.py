@@ -8,12 +8,39 @@ from cloakwork import files
 from cloakwork.cli.progress import Bar, busy
 from cloakwork.cli.words import DIFFERS, Invocation, in_words, print_json, say, say_memory, wrote
 from cloakwork.device.loading import place_name
+from cloakwork.errors import ParamError
 from cloakwork.programs.options import check_folder
 
 
-def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, asked: Invocation) -> int:
-    """Make keys without a ceremony."""
+SYSTEMS = ("groth16", "plonk")
+
+
+def setup(  # noqa: PLR0913 (one parameter an option)
+    r1cs: Path,
+    out: Path,
+    vkey: Path | None = None,
+    *,
+    system: str = "groth16",
+    ptau: Path | None = None,
+    asked: Invocation,
+) -> int:
+    """Make keys: Groth16's without a ceremony, PLONK's from one."""
     with in_words(asked):
+        if system not in SYSTEMS:
+            raise ParamError("system", system, " or ".join(SYSTEMS))
+        if (ptau is None) == (system == "plonk"):
+            needs = {
+                "plonk": "a file of powers of tau, which PLONK keys are made from",
+                "groth16": "nothing: Groth16 keys are made without a ceremony here",
+            }
+            raise ParamError("ptau", "none" if ptau is None else str(ptau), needs[system])
+        if ptau is not None:
+            from cloakwork.zk.plonk.setting import setup as setup_plonk
+
+            with busy("making keys"):
+                setup_plonk(r1cs, ptau, out, vkey=vkey)
+            wrote(one for one in (out, vkey) if one is not None)
+            return 0
         files.claim([out, vkey], [r1cs])
         from cloakwork.zk.groth16 import setting
 
@@ -46,17 +73,16 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     with in_words(asked):
         files.claim([out, public, profile], [zkey, witness, r1cs])
         check_folder(spill_dir)
-        from cloakwork.zk.circom.files import read_zkey
         from cloakwork.zk.circom.statements import save
-        from cloakwork.zk.groth16 import proving
+        from cloakwork.zk.circom.systems import prover_of
 
         place = place_name(device)
-        prover = proving.Prover(read_zkey(zkey, check=False))
+        prover = prover_of(zkey)
         program = prover.program(threads=threads, memory_budget=memory_budget)
         say_memory(program, threads, memory_budget, device=place)
         with Bar("proving") as progress:
-            proof, signals = proving.prove(
-                prover, witness, r1cs=r1cs, check=check, device=place, threads=threads,
+            proof, signals = prover.prove(
+                witness, r1cs=r1cs, check=check, device=place, threads=threads,
                 memory_budget=memory_budget, spill_dir=spill_dir, profile=profile or False,
                 progress=progress,
             )  # fmt: skip
@@ -69,7 +95,7 @@ def vkey(zkey: Path, out: Path, *, asked: Invocation) -> int:
     """Write the verifying key that a proving key holds."""
     with in_words(asked):
         files.claim([out], [zkey])
-        from cloakwork.zk.circom.files import read_zkey
+        from cloakwork.zk.circom.systems import read_zkey
 
         read_zkey(zkey, check=False).verifying_key.save(out)
         wrote([out])
@@ -79,9 +105,9 @@ def vkey(zkey: Path, out: Path, *, asked: Invocation) -> int:
 def verify(vkey: Path, public: Path, proof: Path, *, asked: Invocation) -> int:
     """Say whether a proof holds."""
     with in_words(asked):
-        from cloakwork.zk.groth16 import verifying
+        from cloakwork.zk.circom import systems
 
-        holds = verifying.verify(vkey, public, proof)
+        holds = systems.verify(vkey, public, proof)
         if asked.as_json:
             print_json({"holds": holds})
         else:

@@ -47,15 +47,67 @@ pub struct PlonkParts<'a> {
     pub factors: [&'a [u8]; 2],
     /// The wires of each gate.
     pub maps: [&'a [u32]; 3],
-    /// Sections 7 to 14: selectors, permutation, Lagrange polynomials, powers of tau.
-    pub rest: [&'a [u8]; 8],
+    /// Sections 7 to 12 and 14: selectors, permutation, powers of tau.
+    pub rest: [&'a [u8]; 7],
+    /// w^-i / n for each place i of the domain: the coefficients of the Lagrange polynomials.
+    pub inverses: &'a [u8],
+    /// The values of the first Lagrange polynomial on the domain of 4 n points.
+    pub first: &'a [u8],
 }
 
 /// Sections under way to a file.
 struct Sections<'a>(Vec<(u32, Vec<Part<'a>>)>);
 
-/// Bytes of a section.
-type Part<'a> = std::borrow::Cow<'a, [u8]>;
+/// A part of a section: bytes, or what is made of others as it is written.
+enum Part<'a> {
+    Owned(Vec<u8>),
+    Borrowed(&'a [u8]),
+    Lagrange(Lagrange<'a>),
+}
+
+impl Part<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Owned(bytes) => bytes.len(),
+            Self::Borrowed(bytes) => bytes.len(),
+            Self::Lagrange(all) => all.count * (all.inverses.len() + all.first.len()),
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        match self {
+            Self::Owned(bytes) => out.write_all(bytes),
+            Self::Borrowed(bytes) => out.write_all(bytes),
+            Self::Lagrange(all) => (0..all.count).try_for_each(|place| all.write(place, out)),
+        }
+    }
+}
+
+/// The first Lagrange polynomials: there may be many, and each is as large as a selector.
+struct Lagrange<'a> {
+    count: usize,
+    size: usize,
+    inverses: &'a [u8],
+    first: &'a [u8],
+}
+
+impl Lagrange<'_> {
+    /// Coefficients w^(-place i) / n, then values: those of the first one, 4 places on for each.
+    fn write(&self, place: usize, out: &mut impl Write) -> std::io::Result<()> {
+        let domain = self.inverses.len() / self.size;
+        let mut coefficients = Vec::with_capacity(self.inverses.len());
+        for at in 0..domain {
+            let start = (place * at % domain.max(1)) * self.size;
+            let number = self.inverses.get(start..start + self.size);
+            coefficients.extend_from_slice(number.unwrap_or(&[]));
+        }
+        out.write_all(&coefficients)?;
+        let turn = self.first.len() - (4 * place * self.size).min(self.first.len());
+        let (begin, end) = self.first.split_at_checked(turn).unwrap_or_default();
+        out.write_all(end)?;
+        out.write_all(begin)
+    }
+}
 
 /// Sections of bytes that they own.
 fn owned(sections: Vec<(u32, Vec<Vec<u8>>)>) -> Sections<'static> {
@@ -78,7 +130,7 @@ impl Sections<'_> {
                 out.write_all(&id.to_le_bytes())?;
                 out.write_all(&(size as u64).to_le_bytes())?;
                 for part in parts {
-                    out.write_all(part)?;
+                    part.write(out)?;
                 }
             }
             Ok::<(), Failure>(())
@@ -233,8 +285,16 @@ pub fn pending_plonk_zkey(
     for (id, map) in (4..).zip(parts.maps) {
         sections.push((id, vec![Part::Owned(counts(map))]));
     }
-    for (id, bytes) in (7..).zip(parts.rest) {
-        sections.push((id, vec![Part::Borrowed(bytes)]));
+    let lagrange = Part::Lagrange(Lagrange {
+        count: parts.counts[1].max(1) as usize,
+        size,
+        inverses: parts.inverses,
+        first: parts.first,
+    });
+    let [before @ .., powers] = parts.rest.map(Part::Borrowed);
+    let rest = before.into_iter().chain([lagrange, powers]);
+    for (id, part) in (7..).zip(rest) {
+        sections.push((id, vec![part]));
     }
     sections.push((1, vec![Part::Owned(counts(&[2]))]));
     sections.push((2, header.into_iter().map(Part::Owned).collect()));

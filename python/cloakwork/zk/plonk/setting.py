@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from os import PathLike
 
 import cloakwork as cw
 from cloakwork import _core, files, ops
 from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ParamError
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.recognition import expecting
 from cloakwork.zk.circom.files import Circuit, read_r1cs
 from cloakwork.zk.groth16.algebra import from_words, joined, point_bytes, scalars
@@ -91,9 +91,9 @@ def _write(circuit: Circuit, ptau: _Path, zkey: _Path, vkey: _Path | None) -> No
     left, right, first, second = made["additions"]
     factors = [cw.take(terms, places) for places in (first, second)]
     shifts = scalars(curve, _SHIFTS)
-    rest = [_with_values(polynomial) for polynomial in polynomials[:5]]
-    rest.append(_all(_with_values(polynomial) for polynomial in polynomials[5:]))
-    rest.append(_lagrange(curve, max(circuit.public, 1), domain))
+    rest = _lagrange(curve, domain)
+    rest += [_with_values(polynomial) for polynomial in polynomials[:5]]
+    rest.append(cw.concat([_with_values(polynomial) for polynomial in polynomials[5:]]))
     rest.append(powers)
     root = scalars(curve, [field(f"{curve}.fr").root_number(domain)])
     key = VerifyingKey(
@@ -133,16 +133,12 @@ def _with_values(polynomial: Tensor) -> Tensor:
     return joined(polynomial, ops.field_ntt(padded))
 
 
-def _all(parts: Iterable[Tensor]) -> Tensor:
-    return cw.concat(list(parts))
-
-
-def _lagrange(curve: str, count: int, domain: int) -> Tensor:
-    """The first Lagrange polynomials, each as `_with_values` has it."""
-    one = scalars(curve, [1])
-    found = []
-    for place in range(count):
-        values = ops.zeros((domain,), one.dtype)
-        values[place : place + 1] = one
-        found.append(_with_values(ops.field_ntt(values, inverse=True)))
-    return _all(found)
+def _lagrange(curve: str, domain: int) -> list[Tensor]:
+    """The first Lagrange polynomial's values on 4 n points, and w^-i / n for each place i."""
+    prime = ORDERS[curve]
+    share = pow(domain, -1, prime)
+    root = field(f"{curve}.fr").root_number(domain)
+    inverse, start = scalars(curve, [pow(root, -1, prime), share])
+    padded = ops.zeros((4 * domain,), inverse.dtype)
+    padded[:domain] = start
+    return [ops.field_ntt(padded), ops.powers(inverse, domain, start=start)]
