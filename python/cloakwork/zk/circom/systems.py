@@ -47,8 +47,8 @@ def read_zkey(path: _Path, *, check: bool = True) -> AnyKey:
     return read_plonk(path, check=check)
 
 
-def prover_of(zkey: _Path | AnyKey, *, frugal: bool = False) -> AnyProver:
-    """The prover of a key's own system."""
+def prover_of(zkey: _Path | AnyKey, *, frugal: bool = False, keeps: bool = False) -> AnyProver:
+    """The prover of a key's own system; with `keeps` for several proofs."""
     key = zkey
     if isinstance(key, str | PathLike):
         key = read_zkey(key, check=False)
@@ -58,7 +58,7 @@ def prover_of(zkey: _Path | AnyKey, *, frugal: bool = False) -> AnyProver:
         return Groth16Prover(key, frugal=frugal)
     from cloakwork.zk.plonk.proving import Prover as PlonkProver
 
-    return PlonkProver(key, frugal=frugal)
+    return PlonkProver(key, frugal=frugal, keeps=keeps)
 
 
 @public("cloakwork.zk")
@@ -72,7 +72,7 @@ class Prover:
     """
 
     def __init__(self, zkey: _Path | AnyKey, *, frugal: bool = False) -> None:
-        self.own = prover_of(zkey, frugal=frugal)
+        self.own = prover_of(zkey, frugal=frugal, keeps=True)
 
     @property
     def key(self) -> AnyKey:

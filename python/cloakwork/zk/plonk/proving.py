@@ -39,11 +39,13 @@ class Prover:
     `prove` makes a proof; calling the prover computes the parts of one, as steps of its program.
 
     frugal   slower in less memory: MSMs one at a time, in pieces
+    keeps    faster from the second proof on, in more memory: 27 vectors of the domain's size, the
+             values of the key's polynomials, are kept.  Never of a frugal prover
     """
 
-    def __init__(self, key: ProvingKey, *, frugal: bool = False) -> None:
+    def __init__(self, key: ProvingKey, *, frugal: bool = False, keeps: bool = True) -> None:
         self.key, self.frugal = key, frugal
-        self._rounds = Rounds(key)
+        self._rounds = Rounds(key, keeps=keeps and not frugal)
 
     def __repr__(self) -> str:
         return f"Prover({self.key!r}{', frugal' if self.frugal else ''})"
@@ -67,9 +69,12 @@ class Prover:
         """
         together, devices = budgets_of(memory_budget)
         most = together if devices is None else devices.get("cpu")
-        if most is None or self._program.memory(threads=threads)[1] <= most:
+        if most is None or self._rounds.kept_bytes + self._peak(threads) <= most:
             return self._program
         return self._frugal_program
+
+    def _peak(self, threads: int | None) -> int:
+        return self._program.memory(threads=threads)[1]
 
     @once
     def _program(self) -> Program:
@@ -103,7 +108,8 @@ class Prover:
         count = polynomial.shape[0]
         size = -(-count // _PIECES)
         pieces = [slice(begin, begin + size) for begin in range(0, count, size)]
-        sums = [ops.msm(polynomial[piece], self.key.powers[piece]) for piece in pieces]
+        bases = self.key.powers[:count]
+        sums = [ops.msm(polynomial[piece], bases[piece]) for piece in pieces]
         return reduce(ops.add, sums).reshape(1)
 
     def __call__(self, words: Tensor, blinding: Tensor) -> tuple[Tensor, Tensor]:
@@ -254,7 +260,8 @@ def prove(
 def _prover(zkey: _Path | ProvingKey | Prover) -> Prover:
     if isinstance(zkey, Prover):
         return zkey
-    return Prover(zkey if isinstance(zkey, ProvingKey) else read_zkey(zkey, check=False))
+    key = zkey if isinstance(zkey, ProvingKey) else read_zkey(zkey, check=False)
+    return Prover(key, keeps=False)
 
 
 def _check_files(key: ProvingKey, witness: Witness, r1cs: _Path | Circuit | None) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from cloakwork import ops
 from cloakwork._core import Tensor
 from cloakwork.fields.parameters import ORDERS
+from cloakwork.once import once
 from cloakwork.zk.groth16.algebra import scalars
 from cloakwork.zk.protocol.fields import field
 
@@ -35,7 +36,7 @@ class Challenges(NamedTuple):
     alpha: Tensor
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Coset:
     """A coset s <w>: scalars [1], but for `shift`, which has no axes.
 
@@ -56,11 +57,11 @@ class _Coset:
 class Rounds:
     """The polynomials of proofs under a key.
 
-    frugal   slower in less memory: one polynomial at a time
+    keeps   values of the key's polynomials are computed once, and kept; otherwise in each proof
     """
 
-    def __init__(self, key: ProvingKey, *, frugal: bool = False) -> None:
-        self.key, self.frugal = key, frugal
+    def __init__(self, key: ProvingKey, *, keeps: bool) -> None:
+        self.key, self.keeps = key, keeps
         curve, size, prime = key.curve, key.domain, ORDERS[key.curve]
         root = field(f"{curve}.fr").root_number(4 * size)
         w, i = pow(root, 4, prime), pow(root, size, prime)
@@ -81,6 +82,39 @@ class Rounds:
             )  # fmt: skip
             shift, *rest = (scalars(curve, [number]) for number in numbers)
             self._cosets.append(_Coset(shift[0], *rest))
+
+    @property
+    def kept_bytes(self) -> int:
+        """The memory of what is kept between proofs, besides the key."""
+        vectors = 3 + len(self._cosets) * len(self.key.polynomials)
+        return vectors * self.key.domain * self.one.itemsize if self.keeps else 0
+
+    @once
+    def _kept(self) -> dict[tuple[int, _Coset | None], Tensor]:
+        """Values of the key's polynomials: by their places."""
+        domain = {
+            (place, None): ops.field_ntt(self.key.polynomials[place]).freeze()
+            for place in (5, 6, 7)
+        }
+        cosets = {
+            (place, coset): ops.field_ntt(polynomial, coset_shift=coset.shift).freeze()
+            for place, polynomial in enumerate(self.key.polynomials)
+            for coset in self._cosets
+        }
+        return {**domain, **cosets}
+
+    def _of_key(self, place: int, coset: _Coset | None = None) -> Tensor:
+        """Values of a polynomial of the key on a coset, or on the domain."""
+        if self.keeps:
+            return self._kept[place, coset]
+        # An op on a key's tensors alone would be computed when the program is recorded.
+        own = _own(self.key.polynomials[place])
+        return ops.field_ntt(own, coset_shift=None if coset is None else coset.shift)
+
+    def _points(self, coset: _Coset | None = None) -> Tensor:
+        """The points of a coset, or of the domain."""
+        start = _own(self.one if coset is None else coset.shift.reshape(1))
+        return ops.powers(self.root[0], self.key.domain, start=start[0])
 
     def values(self, witness: Tensor) -> Tensor:
         """The values of all wires, [wires], from those of the circuit's wires."""
@@ -113,7 +147,7 @@ class Rounds:
     def permutation(self, rows: Tensor, beta: Tensor, gamma: Tensor) -> Tensor:
         """The running product Z [1, n]: coefficients."""
         k1, k2 = self.key.shifts[:1], self.key.shifts[1:]
-        turned = beta * ops.powers(self.root[0], self.key.domain)
+        turned = beta * self._points()
 
         def factor(column: int, numbers: Tensor) -> Tensor:
             return rows[column] + numbers + gamma
@@ -122,8 +156,8 @@ class Rounds:
         below = reduce(
             ops.multiply,
             [
-                factor(column, beta * ops.field_ntt(sigma))
-                for column, sigma in enumerate(self.key.polynomials[5:])
+                factor(column, beta * self._of_key(5 + column))
+                for column in range(3)
             ],
         )
         ratio = above * ops.batch_invert(below)
@@ -170,24 +204,24 @@ class Rounds:
         k1, k2 = self.key.shifts[:1], self.key.shifts[1:]
         beta, gamma, alpha = drawn
 
-        def at(polynomial: Tensor) -> Tensor:
-            return ops.field_ntt(polynomial, coset_shift=coset.shift)
+        def at(place: int) -> Tensor:
+            return self._of_key(place, coset)
 
-        rows = ops.empty((4, size), wires.dtype)
+        rows = ops.empty((5, size), wires.dtype)
         self._folded(wires, coset, rows[:3])
-        self._folded(z, coset, rows[3:])
-        a, b, c, here = at(rows)
-        qm, ql, qr, qo, qc, s1, s2, s3 = self.key.polynomials
-        total = at(qm) * a * b + at(qc + public)
-        total = total + at(ql) * a
-        total = total + at(qr) * b
-        total = total + at(qo) * c
+        self._folded(z, coset, rows[3:4])
+        rows[4] = public
+        a, b, c, here, signals = ops.field_ntt(rows, coset_shift=coset.shift)
+        total = at(0) * a * b + at(4) + signals
+        total = total + at(1) * a
+        total = total + at(2) * b
+        total = total + at(3) * c
         following = ops.empty((size,), wires.dtype)
         following[:-1] = here[1:]
         following[-1:] = here[:1]
-        below = (a + beta * at(s1) + gamma) * (b + beta * at(s2) + gamma)
-        below = below * (c + beta * at(s3) + gamma) * following
-        x = ops.powers(self.root[0], size, start=coset.shift)
+        below = (a + beta * at(5) + gamma) * (b + beta * at(6) + gamma)
+        below = below * (c + beta * at(7) + gamma) * following
+        x = self._points(coset)
         turned = beta * x + gamma
         above = (a + turned) * (b + beta * k1 * x + gamma) * (c + beta * k2 * x + gamma) * here
         first = ops.batch_invert(x - self.one) * coset.lagrange
@@ -229,3 +263,10 @@ class Rounds:
         for place in range(polynomials.shape[0]):
             points[place : place + 1] = commit(polynomials[place])
         return points
+
+
+def _own(constant: Tensor) -> Tensor:
+    """A copy that is a step of the program that is recorded."""
+    own = ops.empty(constant.shape, constant.dtype)
+    own[:] = constant
+    return own
