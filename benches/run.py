@@ -189,6 +189,11 @@ def groth16() -> None:
     subprocess.run([sys.executable, str(ROOT / "benches" / "zk_groth16.py")], check=True)
 
 
+def plonk() -> None:
+    """A PLONK proof, whole process and warm; peer: snarkjs, from npm."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "zk_plonk.py")], check=True)
+
+
 def devices() -> None:
     """Several devices against the shortest schedule; steps of a plug-in against the processor's."""
     subprocess.run([sys.executable, str(ROOT / "benches" / "devices.py")], check=True)
@@ -217,6 +222,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "zk": zk,
     "msm": msm,
     "groth16": groth16,
+    "plonk": plonk,
     "devices": devices,
     "serving": serving,
 }
