@@ -172,10 +172,9 @@ def test_changed_bytes_are_refused_or_change_nothing(seed: int, tmp_path: Path) 
         data[place] = before
         try:
             key = zk.plonk.read_zkey(path)
-        except CloakworkError as error:
-            assert isinstance(error, LoadError)
-        else:
-            assert key.verifying_key.to_json() == expected
+        except LoadError:
+            continue
+        assert key.verifying_key.to_json() == expected
 
 
 @pytest.mark.parametrize(
@@ -194,7 +193,5 @@ def test_damaged_powers_of_tau_are_refused(
     sections[section] = patched(sections[section], at, new)
     path = write(sections, tmp_path / "bad.ptau", b"ptau")
     with pytest.raises(CloakworkError, match=expected):
-        zk.plonk.setup(
-            VECTORS / "groth16" / "bn128" / "mixed.r1cs", path, tmp_path / "no.zkey"
-        )
+        zk.plonk.setup(VECTORS / "groth16" / "bn128" / "mixed.r1cs", path, tmp_path / "no.zkey")
     assert not (tmp_path / "no.zkey").exists()

@@ -35,12 +35,15 @@ def needles() -> dict[bytes, str]:
     wires = [int.from_bytes(row.tobytes(), "little") for row in words]
     named = {f"wire {at}": value for at, value in enumerate(wires) if at > 3 and value > 2**200}
     drawn = [
-        int.from_bytes(np.asarray(_core.random_words((1, 4), bytes([seed] * 32))).tobytes(), "little")
+        int.from_bytes(
+            np.asarray(_core.random_words((1, 4), bytes([seed] * 32))).tobytes(), "little"
+        )
         % 2**254
         for seed in range(100)
     ]
     blinding = [number for number in drawn if number < PRIME][:11]
-    assert named and len(blinding) == 11
+    assert named
+    assert len(blinding) == 11
     named |= {f"b{at + 1}": value for at, value in enumerate(blinding) if value > 2**200}
     return in_both_forms(named)
 

@@ -1,15 +1,17 @@
 //! PLONK over snarkjs's files for Python: keys as tensors over them, their points and proofs as
 //! canonical bytes, and circuits as gates.
 
-use crate::circom::{all_bytes, curve_of, dtypes, integers, loaded, malformed, matrices, over, saved};
+use crate::circom::{
+    all_bytes, curve_of, dtypes, integers, loaded, malformed, matrices, over, saved,
+};
 use crate::guard::{unlocked, watched};
 use crate::tensor::Tensor;
 use crate::{device, errors};
+use cloakwork_formats::circom;
 use cloakwork_formats::circom::{
     Combination, Gates, Pairing, PlonkParts, PlonkProof, PlonkVerifyingKey, PlonkZkey, Ptau, R1cs,
     parse_plonk_key, parse_plonk_proof, pending_plonk_zkey, plonk_key_json, plonk_proof_json,
 };
-use cloakwork_formats::circom;
 use cloakwork_formats::files::{Access, Pending, commit};
 use cloakwork_ir::{Bytes, DType};
 use cloakwork_library::pairing::{self, Form};
@@ -72,9 +74,15 @@ pub fn read_plonk_zkey(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDi
     out.set_item("commitment_points", over(g1, &[], &key.commitments)?)?;
     out.set_item("x2_point", over(g2, &[], &key.x2)?)?;
     out.set_item("levels", key.levels)?;
-    out.set_item("sources", tensors(py, key.sources.iter().map(|s| integers(s)))?)?;
+    out.set_item(
+        "sources",
+        tensors(py, key.sources.iter().map(|s| integers(s)))?,
+    )?;
     let factors = key.factors.map(Bytes::from);
-    out.set_item("factors", tensors(py, factors.iter().map(|f| over(scalar, &[], f)))?)?;
+    out.set_item(
+        "factors",
+        tensors(py, factors.iter().map(|f| over(scalar, &[], f)))?,
+    )?;
     let maps = key.maps.map(|mut map| {
         map.resize(key.domain as usize, 0);
         map
@@ -258,7 +266,10 @@ pub fn plonk_gates<'py>(
     out.set_item("selectors", tensors(py, selectors)?)?;
     let additions = gates.additions.iter().map(|all| integers(all));
     out.set_item("additions", tensors(py, additions)?)?;
-    out.set_item("maps", tensors(py, gates.maps.iter().map(|map| integers(map)))?)?;
+    out.set_item(
+        "maps",
+        tensors(py, gates.maps.iter().map(|map| integers(map)))?,
+    )?;
     out.set_item("permutation", integers(&permutation)?)?;
     Ok(out)
 }

@@ -33,7 +33,7 @@ def add(app: typer.Typer) -> None:
         app.command(cls=Command)(command)
 
 
-def setup(
+def setup(  # noqa: PLR0913, PLR0917 (one parameter an option)
     context: typer.Context,
     r1cs: _R1csFile,
     out: Annotated[Path, typer.Option("-o", "--out", help="Where the proving key goes.")],
@@ -86,8 +86,9 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
 ) -> None:
     """Prove that a witness satisfies a circuit, under Groth16 or PLONK, as the key says.
 
-    snarkjs verifies the proof. The memory that the proof needs is printed first. It does not count the key and the witness,
-    which are mapped and read from their files, nor the check against --r1cs.
+    snarkjs verifies the proof. The memory that the proof needs is printed first. It does not count
+    the key and the witness, which are mapped and read from their files, nor the check against
+    --r1cs.
     """
     status = proving.prove(
         zkey, witness, out=out, public=public, r1cs=r1cs, check=check, device=device,

@@ -11,11 +11,10 @@ from cloakwork.device.loading import place_name
 from cloakwork.errors import ParamError
 from cloakwork.programs.options import check_folder
 
-
 SYSTEMS = ("groth16", "plonk")
 
 
-def setup(  # noqa: PLR0913 (one parameter an option)
+def setup(
     r1cs: Path,
     out: Path,
     vkey: Path | None = None,

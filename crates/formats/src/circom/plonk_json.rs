@@ -67,12 +67,20 @@ fn plonk<'a>(file: &'static str, value: &'a Value) -> Result<(Node<'a>, Pairing)
 
 fn points(root: &Node<'_>, names: &[&str], curve: Pairing) -> Result<Vec<u8>, LoadError> {
     let one = |name: &&str| root.member(name)?.g1(curve);
-    Ok(names.iter().map(one).collect::<Result<Vec<_>, _>>()?.concat())
+    Ok(names
+        .iter()
+        .map(one)
+        .collect::<Result<Vec<_>, _>>()?
+        .concat())
 }
 
 fn scalars(root: &Node<'_>, names: &[&str], curve: Pairing) -> Result<Vec<u8>, LoadError> {
     let one = |name: &&str| root.member(name)?.number(curve.scalar_prime());
-    Ok(names.iter().map(one).collect::<Result<Vec<_>, _>>()?.concat())
+    Ok(names
+        .iter()
+        .map(one)
+        .collect::<Result<Vec<_>, _>>()?
+        .concat())
 }
 
 /// Reads a verifying key.

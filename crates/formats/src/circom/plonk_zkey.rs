@@ -1,7 +1,7 @@
 //! PLONK proving keys as snarkjs writes them.
 
-use super::sections::{Kind, Section, Sections};
 use super::Pairing;
+use super::sections::{Kind, Section, Sections};
 use crate::{LoadError, files};
 use cloakwork_ir::Bytes;
 use std::path::Path;
@@ -243,7 +243,14 @@ fn polynomials(file: &Sections, counts: &Counts) -> Result<[Bytes; 8], LoadError
         file.part(start..start + own)
     };
     Ok([
-        one(0)?, one(1)?, one(2)?, one(3)?, one(4)?, one(5)?, one(6)?, one(7)?,
+        one(0)?,
+        one(1)?,
+        one(2)?,
+        one(3)?,
+        one(4)?,
+        one(5)?,
+        one(6)?,
+        one(7)?,
     ])
 }
 
@@ -257,10 +264,7 @@ struct Additions {
 
 /// One pass checks them and finds levels, another puts them in order.
 fn additions(mut from: Section<'_>, counts: &Counts) -> Result<Additions, LoadError> {
-    let (size, own) = (
-        counts.curve.scalar_bytes(),
-        counts.wires - counts.additions,
-    );
+    let (size, own) = (counts.curve.scalar_bytes(), counts.wires - counts.additions);
     let entry = 8 + 2 * size;
     let expected = u64::from(counts.additions) * entry as u64;
     if from.left() as u64 != expected {
@@ -274,7 +278,9 @@ fn additions(mut from: Section<'_>, counts: &Counts) -> Result<Additions, LoadEr
         let mut level = 0;
         for _ in 0..2 {
             let wire = from.index(own + index, "wire before this addition's")?;
-            let before = wire.checked_sub(own).and_then(|at| level_of.get(at as usize));
+            let before = wire
+                .checked_sub(own)
+                .and_then(|at| level_of.get(at as usize));
             level = level.max(before.map_or(0, |&before| before + 1));
         }
         for _ in 0..2 {
@@ -303,10 +309,7 @@ fn in_order(
     counts: &Counts,
     (levels, level_of): (Vec<u64>, Vec<u8>),
 ) -> Result<Additions, LoadError> {
-    let (size, own) = (
-        counts.curve.scalar_bytes(),
-        counts.wires - counts.additions,
-    );
+    let (size, own) = (counts.curve.scalar_bytes(), counts.wires - counts.additions);
     let mut next: Vec<u32> = levels
         .iter()
         .scan(own, |at, &count| {

@@ -112,7 +112,12 @@ impl Lagrange<'_> {
 /// Sections of bytes that they own.
 fn owned(sections: Vec<(u32, Vec<Vec<u8>>)>) -> Sections<'static> {
     let parts = |parts: Vec<Vec<u8>>| parts.into_iter().map(Part::Owned).collect();
-    Sections(sections.into_iter().map(|(id, all)| (id, parts(all))).collect())
+    Sections(
+        sections
+            .into_iter()
+            .map(|(id, all)| (id, parts(all)))
+            .collect(),
+    )
 }
 
 impl Sections<'_> {

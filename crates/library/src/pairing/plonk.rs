@@ -225,10 +225,12 @@ where
         return Ok(false);
     };
     let l1 = values.first().copied().unwrap_or_default();
-    let pi = signals.iter().zip(&values).fold(
-        E::ScalarField::ZERO,
-        |sum, (signal, value)| sum - *signal * value,
-    );
+    let pi = signals
+        .iter()
+        .zip(&values)
+        .fold(E::ScalarField::ZERO, |sum, (signal, value)| {
+            sum - *signal * value
+        });
     let statement = Statement {
         drawn,
         evaluations: &evaluations,
@@ -292,10 +294,24 @@ impl<F: PrimeField> Statement<'_, F> {
         let v5 = v4 * v;
         let e = v * a + v2 * b + v3 * c + v4 * s1 + v5 * s2 + u * zw - r0;
         [
-            a * b, a, b, c, F::ONE, v4, v5, -permuted * beta,
-            v, v2, v3, plain + self.l1 * alpha2 + u,
-            -zh, -zh * self.xin, -zh * self.xin.square(),
-            F::ZERO, F::ZERO, -e,
+            a * b,
+            a,
+            b,
+            c,
+            F::ONE,
+            v4,
+            v5,
+            -permuted * beta,
+            v,
+            v2,
+            v3,
+            plain + self.l1 * alpha2 + u,
+            -zh,
+            -zh * self.xin,
+            -zh * self.xin.square(),
+            F::ZERO,
+            F::ZERO,
+            -e,
         ]
     }
 }

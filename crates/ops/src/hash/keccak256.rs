@@ -45,7 +45,10 @@ pub static DEF: OpDef = OpDef {
             let bytes = contents.words("a")?;
             let bytes: Vec<u8> = bytes.iter().map(|&byte| byte as u8).collect();
             let digest = digests::keccak256(&bytes).into_iter();
-            Ok(exact(DType::U8, digest.map(|byte| Number::Int(byte.into()))))
+            Ok(exact(
+                DType::U8,
+                digest.map(|byte| Number::Int(byte.into())),
+            ))
         }),
     ),
     operations: |args| args.elements("a").saturating_mul(16),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from cloakwork import _core, files
 from cloakwork.errors import ParamError
@@ -170,8 +170,17 @@ class Public:
         files.write(path, self.to_json())
 
 
+class _Written(Protocol):
+    """A proof of any system."""
+
+    def to_json(self) -> str: ...
+
+
 def save(
-    proof: Proof, public: Public, proof_path: str | PathLike[str], public_path: str | PathLike[str]
+    proof: _Written,
+    public: Public,
+    proof_path: str | PathLike[str],
+    public_path: str | PathLike[str],
 ) -> None:
     """Write a proof and its public signals, as two files that belong together.
 

@@ -205,7 +205,7 @@ class Prover:
 
 
 def _blinded(polynomials: Tensor, blinding: Tensor) -> Tensor:
-    """p + (X^n - 1) b for rows p of n coefficients and b of m: [k, n + m]."""
+    """Rows p of n coefficients plus (X^n - 1) b, rows b of m: [k, n + m]."""
     (count, size), more = polynomials.shape, blinding.shape[1]
     out = ops.empty((count, size + more), polynomials.dtype)
     out[:, :size] = polynomials

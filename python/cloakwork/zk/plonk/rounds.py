@@ -65,9 +65,7 @@ class Rounds:
         curve, size, prime = key.curve, key.domain, ORDERS[key.curve]
         root = field(f"{curve}.fr").root_number(4 * size)
         w, i = pow(root, 4, prime), pow(root, size, prime)
-        self.one, self.root, self.size = (
-            scalars(curve, [number]) for number in (1, w, size)
-        )
+        self.one, self.root, self.size = (scalars(curve, [number]) for number in (1, w, size))
         # 1 / 2 and 1 / 2 i.
         self._half, self._half_turned = (
             scalars(curve, [pow(number, -1, prime)]) for number in (2, 2 * i)
@@ -92,16 +90,15 @@ class Rounds:
     @once
     def _kept(self) -> dict[tuple[int, _Coset | None], Tensor]:
         """Values of the key's polynomials: by their places."""
-        domain = {
+        kept: dict[tuple[int, _Coset | None], Tensor] = {
             (place, None): ops.field_ntt(self.key.polynomials[place]).freeze()
             for place in (5, 6, 7)
         }
-        cosets = {
-            (place, coset): ops.field_ntt(polynomial, coset_shift=coset.shift).freeze()
-            for place, polynomial in enumerate(self.key.polynomials)
-            for coset in self._cosets
-        }
-        return {**domain, **cosets}
+        for coset in self._cosets:
+            for place, polynomial in enumerate(self.key.polynomials):
+                values = ops.field_ntt(polynomial, coset_shift=coset.shift)
+                kept[place, coset] = values.freeze()
+        return kept
 
     def _of_key(self, place: int, coset: _Coset | None = None) -> Tensor:
         """Values of a polynomial of the key on a coset, or on the domain."""
@@ -155,10 +152,7 @@ class Rounds:
         above = factor(0, turned) * factor(1, turned * k1) * factor(2, turned * k2)
         below = reduce(
             ops.multiply,
-            [
-                factor(column, beta * self._of_key(5 + column))
-                for column in range(3)
-            ],
+            [factor(column, beta * self._of_key(5 + column)) for column in range(3)],
         )
         ratio = above * ops.batch_invert(below)
         product = ops.scan_mul(ratio, self.one[0])

@@ -65,7 +65,7 @@ def _powers(circuit: Circuit, ptau: _Path, domain: int) -> tuple[Tensor, Tensor]
 
 
 def _combined(table: Tensor, places: Tensor) -> Tensor:
-    """x y - z of places [k, 3] in a table: [k]."""
+    """The numbers x y - z of places [k, 3] in a table: [k]."""
     x, y, z = (cw.take(table, ops.contiguous(places[:, column])) for column in range(3))
     return x * y - z
 
