@@ -539,7 +539,7 @@ class PlonkKey(TypedDict):
     factors: list[Tensor]
     maps: list[Tensor]
     polynomials: list[Tensor]
-    powers: Tensor
+    tau_powers: Tensor
 
 _PlonkKeyParts = tuple[str, int, int, bytes, bytes, bytes]
 _PlonkProofParts = tuple[str, bytes, bytes]

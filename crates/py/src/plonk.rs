@@ -90,7 +90,7 @@ pub fn read_plonk_zkey(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDi
     out.set_item("maps", tensors(py, maps.iter().map(|map| integers(map)))?)?;
     let polynomials = key.polynomials.iter().map(|p| over(scalar, &[], p));
     out.set_item("polynomials", tensors(py, polynomials)?)?;
-    out.set_item("powers", over(g1, &[], &key.powers)?)?;
+    out.set_item("tau_powers", over(g1, &[], &key.powers)?)?;
     Ok(out)
 }
 

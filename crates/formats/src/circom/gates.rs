@@ -1,5 +1,5 @@
 //! A circuit's constraints as PLONK gates, as snarkjs makes them: which wires a gate has, and from
-//! which of the circuit's numbers its selectors follow. The numbers themselves are others' to compute.
+//! which of the circuit's numbers its selectors follow. The numbers are others' to compute.
 //!
 //! A sum of more terms than a gate takes is shortened by additions: gates that add its first two
 //! terms into a new wire, which becomes its last term.

@@ -1,6 +1,6 @@
-//! The files of circom and snarkjs: circuits (`.r1cs`), witnesses (`.wtns`), powers of tau (`.ptau`),
-//! proving keys of Groth16 and PLONK (`.zkey`), and the JSON of verifying keys, proofs and public
-//! signals.
+//! The files of circom and snarkjs: circuits (`.r1cs`), witnesses (`.wtns`), powers of tau
+//! (`.ptau`), proving keys of Groth16 and PLONK (`.zkey`), and the JSON of verifying keys, proofs
+//! and public signals.
 //!
 //! The binary kinds are one container: 4 bytes of magic, u32 version, u32 number of
 //! sections, then for each section u32 id, u64 size, and its bytes; all little-endian. Everything

@@ -178,6 +178,25 @@ fn all<P: SWCurveConfig>(
     names.iter().enumerate().map(one).collect()
 }
 
+fn signals_of<F: PrimeField>(key: &PlonkKey<'_>, public: &[u8]) -> Result<Vec<F>, Malformed> {
+    let size = points::scalar_bytes::<F>();
+    let (expected, got) = (key.public, public.len() / size);
+    if got != expected {
+        return Err(Malformed::Count { expected, got });
+    }
+    let signal = |(index, bytes)| points::scalar(bytes).ok_or(Malformed::Signal { index });
+    public.chunks(size).enumerate().map(signal).collect()
+}
+
+/// That a number is a root of unity of order 2^power, and of no smaller one.
+fn check_root<F: PrimeField>(root: F, power: u32) -> Result<(), Malformed> {
+    let is_one = |power: u32| root.pow([1u64 << power]) == F::ONE;
+    if is_one(power) && power.checked_sub(1).is_none_or(|smaller| !is_one(smaller)) {
+        return Ok(());
+    }
+    Err(Malformed::Root { power })
+}
+
 fn decide<E, P1, P2>(
     key: &PlonkKey<'_>,
     public: &[u8],
@@ -197,28 +216,14 @@ where
     }
     let numbers = scalars::<E::ScalarField>("k1, k2 and w", key.scalars)?;
     let evaluations = scalars::<E::ScalarField>("an evaluation", proof.evaluations)?;
-    let got = public.len() / points::scalar_bytes::<E::ScalarField>();
-    let expected = key.public;
-    if got != expected {
-        return Err(Malformed::Count { expected, got });
-    }
-    let signal = |(index, bytes)| points::scalar(bytes).ok_or(Malformed::Signal { index });
-    let chunks = public.chunks(points::scalar_bytes::<E::ScalarField>());
-    let signals: Vec<E::ScalarField> = chunks.enumerate().map(signal).collect::<Result<_, _>>()?;
+    let signals = signals_of::<E::ScalarField>(key, public)?;
     let (&[k1, k2, root], &[_, _, _, _, _, _]) = (numbers.as_slice(), evaluations.as_slice())
     else {
         return Err(Malformed::Scalar {
             what: "a key or a proof",
         });
     };
-    let order = |power| root.pow([1u64 << power]);
-    let primitive = match key.power {
-        0 => root == E::ScalarField::ONE,
-        power => order(power) == E::ScalarField::ONE && order(power - 1) != E::ScalarField::ONE,
-    };
-    if !primitive {
-        return Err(Malformed::Root { power: key.power });
-    }
+    check_root(root, key.power)?;
     let drawn = challenges(key, &signals, proof, &evaluations);
     let count = signals.len().max(1);
     let Some((values, xin)) = lagrange(drawn.xi, root, key.power, count) else {

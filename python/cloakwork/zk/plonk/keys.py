@@ -134,5 +134,5 @@ def _key(found: _core.PlonkKey) -> ProvingKey:
     return ProvingKey(
         curve, found["wires"], found["public"], domain, found["gates"], found["shifts"],
         tuple(found["levels"]), (first, second), (one, other), (a, b, c),
-        tuple(found["polynomials"]), found["commitment_points"], found["powers"], vkey,
+        tuple(found["polynomials"]), found["commitment_points"], found["tau_powers"], vkey,
     )  # fmt: skip
