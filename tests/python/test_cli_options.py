@@ -23,10 +23,9 @@ from cloakwork.demo.network import Way
 from cloakwork.device import skeleton
 from cloakwork.programs.runnable import Runnable
 from cloakwork.serving import Limits
-from cloakwork.zk.circom import files as zk_files
-from cloakwork.zk.circom import statements
-from cloakwork.zk.groth16 import proving as groth16
+from cloakwork.zk.circom import statements, systems
 from cloakwork.zk.groth16 import setting
+from cloakwork.zk.plonk import setting as plonk
 from python.heal_writer import HealWriter
 
 X = np.arange(8, dtype=np.uint64)
@@ -348,6 +347,7 @@ class Spy:
 
 # Commands with files of their own: the called function, and a command line with an option's value.
 PROVE = "prove key.zkey w.wtns"
+PLONK = "setup c.r1cs -o new"
 CONFORM = "conform sim:0 --json --quick --ops modsum --seconds 5"
 SERVE = "serve m.cwk"
 COMPILE = "compile m.onnx --data x.npy -o n.cwk"
@@ -385,16 +385,18 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ),
     ("setup", "--out"): (setting, "setup", "setup c.r1cs -o new", Path("new")),
     ("setup", "--vkey"): (setting, "setup", "setup c.r1cs -o new --vkey v", Path("v")),
-    ("prove", "--out"): (groth16, "prove", f"{PROVE} -o new", Path("new")),
-    ("prove", "--public"): (groth16, "prove", f"{PROVE} --public new", Path("new")),
-    ("prove", "--r1cs"): (groth16, "prove", f"{PROVE} --r1cs new", Path("new")),
-    ("prove", "--device"): (groth16, "prove", f"{PROVE} --device sim:1", "sim:1"),
-    ("prove", "--threads"): (groth16, "prove", f"{PROVE} --threads 3", 3),
-    ("prove", "--memory-budget"): (groth16, "prove", f"{PROVE} --memory-budget 3GiB", "3GiB"),
-    ("prove", "--spill-dir"): (groth16, "prove", f"{PROVE} --spill-dir .", Path(".")),
-    ("prove", "--profile"): (groth16, "prove", f"{PROVE} --profile new", Path("new")),
-    ("prove", "--check"): (groth16, "prove", f"{PROVE} --no-check", False),
-    ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),
+    ("setup", "--system"): (plonk, "setup", f"{PLONK} --system plonk --ptau p", Path("new")),
+    ("setup", "--ptau"): (plonk, "setup", f"{PLONK} --ptau p --system plonk", Path("p")),
+    ("prove", "--out"): (systems, "prove", f"{PROVE} -o new", Path("new")),
+    ("prove", "--public"): (systems, "prove", f"{PROVE} --public new", Path("new")),
+    ("prove", "--r1cs"): (systems, "prove", f"{PROVE} --r1cs new", Path("new")),
+    ("prove", "--device"): (systems, "prove", f"{PROVE} --device sim:1", "sim:1"),
+    ("prove", "--threads"): (systems, "prove", f"{PROVE} --threads 3", 3),
+    ("prove", "--memory-budget"): (systems, "prove", f"{PROVE} --memory-budget 3GiB", "3GiB"),
+    ("prove", "--spill-dir"): (systems, "prove", f"{PROVE} --spill-dir .", Path(".")),
+    ("prove", "--profile"): (systems, "prove", f"{PROVE} --profile new", Path("new")),
+    ("prove", "--check"): (systems, "prove", f"{PROVE} --no-check", False),
+    ("vkey", "--out"): (systems, "read_zkey", "vkey key.zkey -o new", Path("new")),
     ("demo digits", "--out"): (digits, "run", "demo digits --out new", Path("new")),
     ("demo digits", "--threads"): (digits, "run", "demo digits --threads 3", 3),
     ("demo digits", "--network"): (
@@ -541,9 +543,9 @@ def test_an_option_reaches_what_it_is_for(
     spy = Spy()
     monkeypatch.setattr(place, name, spy)
     # A proof's steps before and after it; saves are recorded too.
-    monkeypatch.setattr(zk_files, "read_zkey", spy)
+    monkeypatch.setattr(systems, "read_zkey", spy)
     monkeypatch.setattr(statements, "save", spy)
-    monkeypatch.setattr(groth16, "Prover", spy)
+    monkeypatch.setattr(systems, "prover_of", spy)
     monkeypatch.setattr(proving, "say_memory", spy)
     monkeypatch.setattr(compiling, "compile_file", spy)
     monkeypatch.setattr(compiling, "safe", spy)

@@ -72,16 +72,16 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     with in_words(asked):
         files.claim([out, public, profile], [zkey, witness, r1cs])
         check_folder(spill_dir)
+        from cloakwork.zk.circom import systems
         from cloakwork.zk.circom.statements import save
-        from cloakwork.zk.circom.systems import prover_of
 
         place = place_name(device)
-        prover = prover_of(zkey)
+        prover = systems.prover_of(zkey)
         program = prover.program(threads=threads, memory_budget=memory_budget)
         say_memory(program, threads, memory_budget, device=place)
         with Bar("proving") as progress:
-            proof, signals = prover.prove(
-                witness, r1cs=r1cs, check=check, device=place, threads=threads,
+            proof, signals = systems.prove(
+                prover, witness, r1cs=r1cs, check=check, device=place, threads=threads,
                 memory_budget=memory_budget, spill_dir=spill_dir, profile=profile or False,
                 progress=progress,
             )  # fmt: skip

@@ -61,6 +61,18 @@ def prover_of(zkey: _Path | AnyKey, *, frugal: bool = False, keeps: bool = False
     return PlonkProver(key, frugal=frugal, keeps=keeps)
 
 
+def prove(
+    prover: AnyProver,
+    witness: _Path | Witness,
+    *,
+    r1cs: _Path | Circuit | None = None,
+    check: bool = True,
+    **options: Unpack[RunOptions],
+) -> tuple[AnyProof, Public]:
+    """A proof by a prover of any system; arguments and errors are those of `zk.groth16.prove`."""
+    return prover.prove(witness, r1cs=r1cs, check=check, **options)
+
+
 @public("cloakwork.zk")
 class Prover:
     """A proving key of any system, loaded once, with the program of its proofs.
@@ -91,7 +103,7 @@ class Prover:
 
         Arguments and errors are those of `zk.groth16.prove`; the key is checked once.
         """
-        return self.own.prove(witness, r1cs=r1cs, check=check, **options)
+        return prove(self.own, witness, r1cs=r1cs, check=check, **options)
 
     def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
         """The prover as a program, traced once; frugal if the other one exceeds the budget."""
