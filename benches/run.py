@@ -199,6 +199,11 @@ def setup() -> None:
     subprocess.run([sys.executable, str(ROOT / "benches" / "zk_setup.py")], check=True)
 
 
+def plonk() -> None:
+    """A PLONK proof, whole process and warm; peer: snarkjs, from npm."""
+    subprocess.run([sys.executable, str(ROOT / "benches" / "zk_plonk.py")], check=True)
+
+
 def devices() -> None:
     """Several devices against the shortest schedule; steps of a plug-in against the processor's."""
     subprocess.run([sys.executable, str(ROOT / "benches" / "devices.py")], check=True)
@@ -229,6 +234,7 @@ BENCHES: dict[str, Callable[[], None]] = {
     "groth16": groth16,
     "witness": witness,
     "setup": setup,
+    "plonk": plonk,
     "devices": devices,
     "serving": serving,
 }

@@ -1801,6 +1801,24 @@ def kate_div(a: Tensor, b: Tensor, *, keep: bool = True, out: Tensor | None = No
     Tensor([3, 1], dtype=u64)
     """
 
+def keccak256(a: Tensor, *, out: Tensor | None = None) -> Tensor:
+    r"""The Keccak-256 hash of bytes, with the padding of its first submission, as in Ethereum:
+    SHA3-256 has another.
+
+    Parameters
+    ----------
+    a
+        u8 `[n]`.
+    out
+        u8 `[32]`.
+
+    Examples
+    --------
+    >>> import cloakwork as cw
+    >>> cw.ops.keccak256(cw.asarray(list(b"abc"), dtype="u8")).tolist()[:4]
+    [78, 3, 101, 122]
+    """
+
 def key_switch(
     a: Tensor,
     key: Tensor,

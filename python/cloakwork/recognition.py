@@ -69,6 +69,8 @@ _MODEL = Kind(
 # Members of JSON files by which they are known.
 _MEMBERS = {
     "vk_alpha_1": Kind("vkey", "a verifying key", "`cloakwork verify VKEY PUBLIC PROOF` reads it"),
+    "Qm": Kind("vkey", "a verifying key", "`cloakwork verify VKEY PUBLIC PROOF` reads it"),
+    "eval_a": Kind("proof", "a proof", "`cloakwork verify VKEY PUBLIC PROOF` reads it"),
     "pi_a": Kind("proof", "a proof", "`cloakwork verify VKEY PUBLIC PROOF` reads it"),
     "checksum": Kind("description", "the model.json of `keygen`", "commands take its folder"),
 }

@@ -32,9 +32,7 @@ from cloakwork.cli.commands import app
 from cloakwork.device import skeleton
 from cloakwork.programs.runnable import Runnable
 from cloakwork.serving import Limits
-from cloakwork.zk.circom import files as zk_files
-from cloakwork.zk.circom import statements, witnesses
-from cloakwork.zk.groth16 import proving as groth16
+from cloakwork.zk.circom import statements, systems, witnesses
 from cloakwork.zk.groth16 import setting
 from python.ceremony_rows import CEREMONIES
 from python.demo_rows import DEMOS
@@ -408,25 +406,25 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     ),
     ("setup", "--out"): (setting, "setup", "setup c.r1cs -o new", Path("new")),
     ("setup", "--vkey"): (setting, "setup", "setup c.r1cs -o new --vkey v", Path("v")),
-    ("prove", "--out"): (groth16, "prove", f"{PROVE} -o new", Path("new")),
-    ("prove", "--public"): (groth16, "prove", f"{PROVE} --public new", Path("new")),
-    ("prove", "--r1cs"): (groth16, "prove", f"{PROVE} --r1cs new", Path("new")),
-    ("prove", "--device"): (groth16, "prove", f"{PROVE} --device sim:1", "sim:1"),
-    ("prove", "--threads"): (groth16, "prove", f"{PROVE} --threads 3", 3),
-    ("prove", "--memory-budget"): (groth16, "prove", f"{PROVE} --memory-budget 3GiB", "3GiB"),
-    ("prove", "--spill-dir"): (groth16, "prove", f"{PROVE} --spill-dir .", Path(".")),
-    ("prove", "--profile"): (groth16, "prove", f"{PROVE} --profile new", Path("new")),
-    ("prove", "--check"): (groth16, "prove", f"{PROVE} --no-check", False),
+    ("prove", "--out"): (systems, "prove", f"{PROVE} -o new", Path("new")),
+    ("prove", "--public"): (systems, "prove", f"{PROVE} --public new", Path("new")),
+    ("prove", "--r1cs"): (systems, "prove", f"{PROVE} --r1cs new", Path("new")),
+    ("prove", "--device"): (systems, "prove", f"{PROVE} --device sim:1", "sim:1"),
+    ("prove", "--threads"): (systems, "prove", f"{PROVE} --threads 3", 3),
+    ("prove", "--memory-budget"): (systems, "prove", f"{PROVE} --memory-budget 3GiB", "3GiB"),
+    ("prove", "--spill-dir"): (systems, "prove", f"{PROVE} --spill-dir .", Path(".")),
+    ("prove", "--profile"): (systems, "prove", f"{PROVE} --profile new", Path("new")),
+    ("prove", "--check"): (systems, "prove", f"{PROVE} --no-check", False),
     **{
         (command, option): (place, name, f"{line} {option} {word}", value)
         for command, place, name, line, rows in (
             ("witness", witnesses, "generate_witness", WITNESS, LIMITED),
-            ("fullprove", groth16, "prove", FULLPROVE, LIMITED + PROVED),
+            ("fullprove", systems, "prove", FULLPROVE, LIMITED + PROVED),
         )
         for option, word, value in rows
     },
-    ("fullprove", "--check"): (groth16, "prove", f"{FULLPROVE} --no-check", False),
-    ("vkey", "--out"): (zk_files, "read_zkey", "vkey key.zkey -o new", Path("new")),
+    ("fullprove", "--check"): (systems, "prove", f"{FULLPROVE} --no-check", False),
+    ("vkey", "--out"): (systems, "read_zkey", "vkey key.zkey -o new", Path("new")),
     ("verify", "--batch"): (
         None,
         "",
@@ -551,9 +549,9 @@ def test_an_option_reaches_what_it_is_for(
     spy = Spy()
     monkeypatch.setattr(place, name, spy)
     # A proof's steps before and after it; saves are recorded too.
-    monkeypatch.setattr(zk_files, "read_zkey", spy)
+    monkeypatch.setattr(systems, "read_zkey", spy)
     monkeypatch.setattr(statements, "save", spy)
-    monkeypatch.setattr(groth16, "Prover", spy)
+    monkeypatch.setattr(systems, "prover_of", spy)
     monkeypatch.setattr(witnesses, "generate_witness", spy)
     for module in (proving, witness):
         monkeypatch.setattr(module, "say_memory", spy)

@@ -17,7 +17,7 @@ MODULES = (
     "cloakwork", "cloakwork.backend", "cloakwork.errors", "cloakwork.fft", "cloakwork.fhe",
     "cloakwork.fhe.heir",
     "cloakwork.fields", "cloakwork.heal", "cloakwork.linalg", "cloakwork.ops", "cloakwork.random",
-    "cloakwork.serving", "cloakwork.zk", "cloakwork.zk.groth16",
+    "cloakwork.serving", "cloakwork.zk", "cloakwork.zk.groth16", "cloakwork.zk.plonk",
 )  # fmt: skip
 
 
@@ -101,6 +101,7 @@ def of_zk() -> list[Any]:
     matrix = zk.Matrix(*[cw.zeros(1)] * 3)
     return [
         zk.field("bn254.fr"), zk.curve("bn254"), zk.poly(3), matrix,
+        zk.plonk.VerifyingKey("bn254", 1, 3, *[b"1"] * 3), zk.plonk.Proof("bn254", b"1", b"1"),
         zk.VerifyingKey("bn254", *[b"1"] * 5), zk.Proof("bn254", *[b"1"] * 3),
         zk.Public("bn254", b""), zk.Witness("bn254", cw.zeros(1)),
         zk.Circuit("bn254", 1, 0, 0, 0, *[matrix] * 3), zk.Transcript(),
@@ -115,8 +116,8 @@ NOT_PICKLED = {
     cw.Generator, fhe.Bootstrapping, fhe.Keys, fhe.LinearMap, fhe.LinearTransform, fhe.Matrix,
     heir.Module, serving.ModelClient, serving.ProgramClient, serving.Remote,
     serving.ServedProgram, zk.Outcome, zk.Program,
-    zk.ProgramBuilder, zk.ProgramFunction, zk.ProvingKey, zk.Traced, zk.WitnessGenerator,
-    zk.groth16.Prover,
+    zk.ProgramBuilder, zk.ProgramFunction, zk.Prover, zk.ProvingKey, zk.Traced, zk.WitnessGenerator,
+    zk.groth16.Prover, zk.plonk.Prover, zk.plonk.ProvingKey,
 }  # fmt: skip
 
 # A mapping, and classes that others complete.

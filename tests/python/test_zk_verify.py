@@ -87,7 +87,7 @@ def test_what_a_proof_names_is_not_the_key_s_to_tell(folder: str) -> None:
     for name, value, said in (
         ("curve", "pallas", "curve: expected bn128 or bls12381, got"),
         ("curve", None, "curve: expected bn128 or bls12381, got null"),
-        ("protocol", "plonk", "only Groth16 is verified here"),
+        ("protocol", "plonk", "zk.plonk and cloakwork verify"),
         ("protocol", None, "protocol: expected groth16, got null"),
     ):
         with pytest.raises(LoadError, match=said):
@@ -166,7 +166,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         zk.groth16.verify(key, [signals[0], str(prime), signals[2]], parts)
     with pytest.raises(ParamError, match="public signal 1"):
         zk.groth16.verify(key, [1, prime, 2], parts)
-    with pytest.raises(LoadError, match="only Groth16 is verified here"):
+    with pytest.raises(LoadError, match=r"zk\.plonk and cloakwork verify"):
         zk.groth16.verify(key | {"protocol": "plonk"}, signals, parts)
 
 

@@ -321,7 +321,7 @@ fn numbers_of_headers_are_held_against_the_sections() {
 fn other_protocols_and_primes_are_named() {
     let protocol = section("mixed.zkey", 1);
     let error = patched("mixed.zkey", protocol, &[2]);
-    assert!(error.contains("expected a Groth16 key, got a PLONK key; make a Groth16 key"));
+    assert!(error.contains("expected a Groth16 key, got a PLONK key; zk.read_zkey and zk.plonk"));
     assert!(patched("mixed.zkey", protocol, &[10]).contains("got an fflonk key"));
     assert!(patched("mixed.zkey", protocol, &[7]).contains("got protocol 7"));
     for name in ["mixed.r1cs", "mixed1.wtns"] {
@@ -404,7 +404,7 @@ fn json_that_is_wrong_is_refused_with_the_way_to_it() {
     assert!(changed("/vk_beta_2/0/1", "-5".into()).contains("vk_beta_2[0][1]: expected a decimal"));
     assert!(changed("/vk_beta_2/0", 7.into()).contains("vk_beta_2[0]: expected a list of"));
     assert!(changed("/vk_alpha_1/2", "2".into()).contains("a last coordinate of 1, or infinity"));
-    assert!(changed("/protocol", "plonk".into()).contains("only Groth16 is verified here"));
+    assert!(changed("/protocol", "plonk".into()).contains("zk.plonk and cloakwork verify"));
     assert!(changed("/curve", "pallas".into()).contains("expected bn128 or bls12381, got"));
     assert!(changed("/nPublic", 9.into()).contains("nPublic: expected 3, one less than IC has"));
     assert_eq!(

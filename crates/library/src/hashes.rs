@@ -37,3 +37,9 @@ pub fn transcript_digest(hash: TranscriptHash, log: &[u8]) -> [u8; 64] {
     }
     digest
 }
+
+/// Keccak-256 with the padding of its first submission.
+#[must_use]
+pub fn keccak256(bytes: &[u8]) -> [u8; 32] {
+    Keccak256::digest(bytes).into()
+}

@@ -35,7 +35,7 @@ mod scalar;
 
 pub use blake2b::{Blake2b, STATE_BYTES};
 pub use fourier::{ComplexTransform, FourierFloat, FromSpectrum, ToSpectrum};
-pub use hashes::{TranscriptHash, transcript_digest};
+pub use hashes::{TranscriptHash, keccak256, transcript_digest};
 pub use matrix::Matrix;
 pub use num_complex::Complex;
 pub use scalar::Scalar;

@@ -97,6 +97,7 @@ pub static ALL: &[&OpDef] = &[
     &elementwise::comparison::ISINF,
     &elementwise::comparison::ISNAN,
     &poly::division::DEF,
+    &hash::keccak256::DEF,
     &rlwe::key_switch::DEF,
     &elementwise::comparison::LESS,
     &elementwise::comparison::LESS_EQUAL,

@@ -29,7 +29,7 @@ pub fn curve_of(name: &str) -> PyResult<Pairing> {
 }
 
 /// The dtypes of scalars, of points of G1 and of points of G2.
-const fn dtypes(curve: Pairing) -> [DType; 3] {
+pub const fn dtypes(curve: Pairing) -> [DType; 3] {
     let scalar = curve.curve().facts().scalar;
     [
         DType::Field(scalar),
@@ -40,7 +40,7 @@ const fn dtypes(curve: Pairing) -> [DType; 3] {
 
 /// A row-major tensor over bytes that stay where they are, or over a copy if they are not aligned.
 /// It is frozen, so that programs need no copy: keys are never written.
-fn over(dtype: DType, row: &[u64], bytes: &Bytes) -> PyResult<Tensor> {
+pub fn over(dtype: DType, row: &[u64], bytes: &Bytes) -> PyResult<Tensor> {
     let slice = bytes.as_slice();
     let size = dtype.size_bytes() as u64 * row.iter().product::<u64>();
     let dims = [&[slice.len() as u64 / size], row].concat();
@@ -61,7 +61,7 @@ fn over(dtype: DType, row: &[u64], bytes: &Bytes) -> PyResult<Tensor> {
     Ok(Inner::Real(tensor).into())
 }
 
-fn integers<T: Copy + Into<u64>>(values: &[T]) -> PyResult<Tensor> {
+pub fn integers<T: Copy + Into<u64>>(values: &[T]) -> PyResult<Tensor> {
     let mut bytes = Vec::with_capacity(values.len() * 8);
     for &value in values {
         bytes.extend_from_slice(&value.into().to_le_bytes());
@@ -80,7 +80,7 @@ fn rows<'py>(py: Python<'py>, rows: Rows, dtype: DType) -> PyResult<Bound<'py, P
     PyTuple::new(py, parts)
 }
 
-fn loaded<T: Send>(
+pub fn loaded<T: Send>(
     py: Python<'_>,
     path: &Path,
     parse: impl FnOnce(&Bytes) -> Result<T, LoadError> + Send,
@@ -89,7 +89,7 @@ fn loaded<T: Send>(
     unlocked(py, || parse(&bytes))?.map_err(|error| errors::load(error, path))
 }
 
-fn saved(
+pub fn saved(
     py: Python<'_>,
     path: &Path,
     write: impl FnOnce(&Path) -> Result<(), SaveError> + Send,
@@ -327,19 +327,19 @@ pub fn malformed(text: &str) -> PyErr {
 }
 
 /// The bytes of a tensor's elements, row-major.
-fn bytes_of(tensor: &Inner) -> PyResult<Vec<u8>> {
+pub fn bytes_of(tensor: &Inner) -> PyResult<Vec<u8>> {
     let host = host_copy(tensor.real("a part of a file")?)?;
     let size = host.ty().size_bytes() as usize;
     let bytes = host.bytes().as_slice();
     Ok(bytes.get(..size).unwrap_or(bytes).to_vec())
 }
 
-fn all_bytes(tensors: &Bound<'_, PyList>) -> PyResult<Vec<Vec<u8>>> {
+pub fn all_bytes(tensors: &Bound<'_, PyList>) -> PyResult<Vec<Vec<u8>>> {
     tensor::tensors(tensors)?.iter().map(bytes_of).collect()
 }
 
 /// Matrices of triples as `rows` makes them.
-fn matrices<const N: usize>(list: &[Bound<'_, PyList>]) -> PyResult<[Rows; N]> {
+pub fn matrices<const N: usize>(list: &[Bound<'_, PyList>]) -> PyResult<[Rows; N]> {
     let matrix = |list: &Bound<'_, PyList>| {
         let parts: [Vec<u8>; 3] = all_bytes(list)?
             .try_into()

@@ -37,6 +37,7 @@ mod numbers;
 mod on_device;
 mod op;
 mod operand;
+mod plonk;
 mod program;
 mod proving_key;
 mod python_device;
@@ -118,6 +119,7 @@ pub fn fill(module: &Bound<'_, PyModule>) -> PyResult<()> {
     instructions::add(module)?;
     ceremony::add(module)?;
     circom::add(module)?;
+    plonk::add(module)?;
     proving_key::add(module)?;
     witnesses::add(module)
 }

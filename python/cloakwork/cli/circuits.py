@@ -56,7 +56,8 @@ def _circuit(file: Path) -> Facts:
 
 
 def _key(file: Path) -> Facts:
-    from cloakwork.zk.circom.files import read_zkey
+    from cloakwork.zk.circom.files import ProvingKey
+    from cloakwork.zk.circom.systems import read_zkey
 
     key = read_zkey(file, check=False)
     check = "passed"
@@ -64,14 +65,12 @@ def _key(file: Path) -> Facts:
         key.check(groups=True)
     except ProofError as error:
         check = shown(str(error))
-    return {
-        "kind": "proving key",
-        "protocol": "groth16",
-        "curve": key.curve,
-        "wires": key.wires,
-        "public": key.public,
-        "entries_a": key.left.entries,
-        "entries_b": key.right.entries,
-        "domain": key.domain,
-        "check": check,
-    }
+    facts: Facts
+    if isinstance(key, ProvingKey):
+        counts = {"entries_a": key.left.entries, "entries_b": key.right.entries}
+        facts = {"protocol": "groth16", "curve": key.curve, "wires": key.wires}
+    else:
+        counts = {"additions": key.additions, "gates": key.gates}
+        facts = {"protocol": "plonk", "curve": key.curve, "wires": key.circuit_wires}
+    facts |= {"public": key.public, **counts, "domain": key.domain, "check": check}
+    return {"kind": "proving key", **facts}

@@ -19,7 +19,7 @@ _ZkeyFile = Annotated[
 ]
 _WtnsFile = Annotated[Path, typer.Argument(help="The witness: witness.wtns.", show_default=False)]
 # Setups from powers of tau, by system, and the files that they read.
-_SETUPS = {"groth16": ceremonies.from_powers}
+_SETUPS = {"groth16": ceremonies.from_powers, "plonk": proving.setup_plonk}
 _SETUP_FILES = 2
 
 
@@ -34,9 +34,10 @@ def setup(
     given: Annotated[
         list[str],
         typer.Argument(
-            metavar="[groth16] CIRCUIT [POWERS]",
+            metavar="[groth16|plonk] CIRCUIT [POWERS]",
             help="`groth16`, a circuit and prepared powers of tau: the key that its ceremony "
-            "begins with. A circuit alone: a key WITHOUT a ceremony.",
+            "begins with. `plonk`, a circuit and powers of tau: its key. A circuit alone: a key of "
+            "Groth16 WITHOUT a ceremony.",
             show_default=False,
         ),
     ],
@@ -86,10 +87,11 @@ def prove(  # noqa: PLR0913, PLR0917 (one parameter an option)
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Prove under Groth16 that a witness satisfies a circuit; snarkjs verifies the proof.
+    """Prove that a witness satisfies a circuit, under Groth16 or PLONK, as the key says.
 
-    The memory that the proof needs is printed first. It does not count the key and the witness,
-    which are mapped and read from their files, nor the check against --r1cs.
+    snarkjs verifies the proof. The memory that the proof needs is printed first. It does not count
+    the key and the witness, which are mapped and read from their files, nor the check against
+    --r1cs.
     """
     status = proving.prove(
         zkey, witness, out=out, public=public, r1cs=r1cs, check=check, device=device,
@@ -131,7 +133,7 @@ def verify(
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Say whether Groth16 proofs hold: OK, or INVALID and exit status 1.
+    """Say whether proofs of Groth16 or PLONK hold: OK, or INVALID and exit status 1.
 
     Files of snarkjs, rapidsnark, gnark and arkworks are told by their contents.
     """

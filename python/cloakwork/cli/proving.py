@@ -22,7 +22,7 @@ from cloakwork.programs.options import check_folder
 
 
 def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, asked: Invocation) -> int:
-    """Make keys without a ceremony."""
+    """Make Groth16 keys without a ceremony."""
     with in_words(asked):
         files.claim([out, vkey], [r1cs])
         from cloakwork.zk.groth16 import setting
@@ -33,6 +33,18 @@ def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, asked: Invocation)
             "there was no ceremony: the maker of this key can prove false statements. "
             "For keys that others trust: cloakwork ptau, setup groth16, zkey contribute"
         )
+        wrote(one for one in (out, vkey) if one is not None)
+    return 0
+
+
+def setup_plonk(r1cs: Path, powers: Path, out: Path, vkey: Path | None, asked: Invocation) -> int:
+    """Make a PLONK key, which needs no ceremony of its own."""
+    with in_words(asked):
+        files.claim([out, vkey], [r1cs, powers])
+        from cloakwork.zk.plonk import setting
+
+        with busy("making the key"):
+            setting.setup(r1cs, powers, out, vkey=vkey)
         wrote(one for one in (out, vkey) if one is not None)
     return 0
 
@@ -56,16 +68,15 @@ def prove(  # noqa: PLR0913 (one parameter an option)
     with in_words(asked):
         files.claim([out, public, profile], [zkey, witness, r1cs])
         check_folder(spill_dir)
-        from cloakwork.zk.circom.files import read_zkey
+        from cloakwork.zk.circom import systems
         from cloakwork.zk.circom.statements import save
-        from cloakwork.zk.groth16 import proving
 
         place = place_name(device)
-        prover = proving.Prover(read_zkey(zkey, check=False))
+        prover = systems.prover_of(zkey)
         program = prover.program(threads=threads, memory_budget=memory_budget)
         say_memory(program, threads, memory_budget, device=place)
         with Bar("proving") as progress:
-            proof, signals = proving.prove(
+            proof, signals = systems.prove(
                 prover, witness, r1cs=r1cs, check=check, device=place, threads=threads,
                 memory_budget=memory_budget, spill_dir=spill_dir, profile=profile or False,
                 progress=progress,
@@ -79,7 +90,7 @@ def vkey(zkey: Path, out: Path, *, asked: Invocation) -> int:
     """Write the verifying key that a proving key holds."""
     with in_words(asked):
         files.claim([out], [zkey])
-        from cloakwork.zk.circom.files import read_zkey
+        from cloakwork.zk.circom.systems import read_zkey
 
         read_zkey(zkey, check=False).verifying_key.save(out)
         wrote([out])
@@ -89,9 +100,9 @@ def vkey(zkey: Path, out: Path, *, asked: Invocation) -> int:
 def verify(vkey: Path, public: Path, proof: Path, *, asked: Invocation) -> int:
     """Say whether a proof holds."""
     with in_words(asked):
-        from cloakwork.zk.groth16 import verifying
+        from cloakwork.zk.circom import systems
 
-        holds = verifying.verify(vkey, public, proof)
+        holds = systems.verify(vkey, public, proof)
         if asked.as_json:
             print_json({"holds": holds})
         else:

@@ -65,21 +65,20 @@ def fullprove(  # noqa: PLR0913 (one parameter an option)
     with in_words(asked):
         files.claim([out, public], [wasm, zkey, inputs, r1cs, sym])
         check_folder(spill_dir)
-        from cloakwork.zk.circom.files import read_zkey
+        from cloakwork.zk.circom import systems
         from cloakwork.zk.circom.statements import save
         from cloakwork.zk.circom.witnesses import generate_witness
-        from cloakwork.zk.groth16 import proving
 
         place = place_name(device)
         made = generate_witness(
             wasm, inputs, sym=sym, timeout=timeout, memory_limit=memory_limit, log=_log
         )
         try:
-            prover = proving.Prover(read_zkey(zkey, check=False))
+            prover = systems.prover_of(zkey)
             program = prover.program(threads=threads, memory_budget=memory_budget)
             say_memory(program, threads, memory_budget, device=place)
             with Bar("proving") as progress:
-                proof, signals = proving.prove(
+                proof, signals = systems.prove(
                     prover, made, r1cs=r1cs, check=check, device=place, threads=threads,
                     memory_budget=memory_budget, spill_dir=spill_dir, progress=progress,
                 )  # fmt: skip

@@ -1,6 +1,6 @@
 """The names of `cloakwork.zk`; loaded when one is asked for."""
 
-from cloakwork.zk import ceremony, export, groth16
+from cloakwork.zk import ceremony, export, groth16, plonk
 from cloakwork.zk.circom.files import (
     Circuit,
     Matrix,
@@ -8,11 +8,11 @@ from cloakwork.zk.circom.files import (
     Witness,
     read_r1cs,
     read_wtns,
-    read_zkey,
     write_r1cs,
     write_wtns,
 )
 from cloakwork.zk.circom.statements import Proof, Public, VerifyingKey
+from cloakwork.zk.circom.systems import Prover, read_zkey
 from cloakwork.zk.circom.witnesses import WitnessGenerator, generate_witness
 from cloakwork.zk.instructions.builder import ProgramBuilder
 from cloakwork.zk.instructions.program import Program, run
@@ -51,6 +51,7 @@ __all__ = [
     "ProgramBuilder",
     "ProgramFunction",
     "Proof",
+    "Prover",
     "ProvingKey",
     "Public",
     "Scalar",
@@ -76,6 +77,7 @@ __all__ = [
     "groth16",
     "pairing_check",
     "permute_expression",
+    "plonk",
     "point",
     "points",
     "poly",

@@ -104,7 +104,7 @@ pub fn parse_public(text: &[u8], curve: Pairing) -> Result<Vec<u8>, LoadError> {
     Ok(signals?.concat())
 }
 
-fn parse(file: &'static str, text: &[u8]) -> Result<Value, LoadError> {
+pub(super) fn parse(file: &'static str, text: &[u8]) -> Result<Value, LoadError> {
     strict::parse(text).map_err(|error| LoadError::Json {
         file,
         place: Some(format!("line {}, column {}", error.line(), error.column()).into()),
@@ -122,14 +122,14 @@ fn problem(error: &serde_json::Error) -> String {
 }
 
 /// A value of a JSON text, with the way to it.
-struct Node<'a> {
+pub(super) struct Node<'a> {
     file: &'static str,
     path: String,
-    value: &'a Value,
+    pub(super) value: &'a Value,
 }
 
 impl<'a> Node<'a> {
-    fn root(file: &'static str, value: &'a Value) -> Self {
+    pub(super) fn root(file: &'static str, value: &'a Value) -> Self {
         let path = String::new();
         Self { file, path, value }
     }
@@ -148,16 +148,16 @@ impl<'a> Node<'a> {
         }
     }
 
-    fn wrong(&self, expected: &str) -> LoadError {
+    pub(super) fn wrong(&self, expected: &str) -> LoadError {
         self.error(expected, &shown(self.value), "")
     }
 
-    fn optional(&self, name: &str) -> Option<Self> {
+    pub(super) fn optional(&self, name: &str) -> Option<Self> {
         let value = self.value.as_object()?.get(name)?;
         Some(self.child(name.to_owned(), value))
     }
 
-    fn member(&self, name: &str) -> Result<Self, LoadError> {
+    pub(super) fn member(&self, name: &str) -> Result<Self, LoadError> {
         if self.value.as_object().is_none() {
             return Err(self.wrong("an object"));
         }
@@ -174,8 +174,12 @@ impl<'a> Node<'a> {
         if let Some(protocol) = protocol {
             match protocol.value.as_str() {
                 Some("groth16") => {}
-                Some("plonk" | "fflonk") => {
-                    let hint = "only Groth16 is verified here; snarkjs verifies this";
+                Some("plonk") => {
+                    let hint = "zk.plonk and cloakwork verify take this";
+                    return Err(protocol.error("groth16", &shown(protocol.value), hint));
+                }
+                Some("fflonk") => {
+                    let hint = "Groth16 and PLONK are verified here; snarkjs verifies this";
                     return Err(protocol.error("groth16", &shown(protocol.value), hint));
                 }
                 _ => return Err(protocol.wrong("groth16")),
@@ -191,7 +195,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    fn curve(&self) -> Result<Pairing, LoadError> {
+    pub(super) fn curve(&self) -> Result<Pairing, LoadError> {
         let known = self.value.as_str().and_then(Pairing::from_name);
         known.ok_or_else(|| self.wrong("bn128 or bls12381"))
     }
@@ -211,7 +215,7 @@ impl<'a> Node<'a> {
             .map_err(|_| self.wrong(&format!("a list of {N}")))
     }
 
-    fn number(&self, prime: &[u64]) -> Result<Vec<u8>, LoadError> {
+    pub(super) fn number(&self, prime: &[u64]) -> Result<Vec<u8>, LoadError> {
         let digits = self.value.as_str();
         digits
             .and_then(|digits| number::from_decimal(digits, prime))
@@ -222,7 +226,7 @@ impl<'a> Node<'a> {
     }
 
     /// A point of a verifying key, which is not at infinity.
-    fn finite(
+    pub(super) fn finite(
         &self,
         read: fn(&Self, Pairing) -> Result<Vec<u8>, LoadError>,
         curve: Pairing,
@@ -236,7 +240,7 @@ impl<'a> Node<'a> {
     }
 
     /// x, y and 1, or 0, 1 and 0 for infinity.
-    fn g1(&self, curve: Pairing) -> Result<Vec<u8>, LoadError> {
+    pub(super) fn g1(&self, curve: Pairing) -> Result<Vec<u8>, LoadError> {
         let coordinates: [Node<'_>; 3] = self.exactly()?;
         let parts = coordinates
             .iter()
@@ -244,7 +248,7 @@ impl<'a> Node<'a> {
         self.affine(parts.collect::<Result<_, _>>()?)
     }
 
-    fn g2(&self, curve: Pairing) -> Result<Vec<u8>, LoadError> {
+    pub(super) fn g2(&self, curve: Pairing) -> Result<Vec<u8>, LoadError> {
         let coordinates: [Node<'_>; 3] = self.exactly()?;
         let parts = coordinates.iter().map(|node| node.pair(curve));
         self.affine(parts.collect::<Result<_, _>>()?)

@@ -54,7 +54,7 @@ fn decimals(bytes: &[u8], size: usize) -> Vec<Value> {
         .collect()
 }
 
-fn g1(curve: Pairing, point: &[u8]) -> Value {
+pub(super) fn g1(curve: Pairing, point: &[u8]) -> Value {
     let mut coordinates = decimals(point, curve.base_bytes());
     let infinite = point.iter().all(|&byte| byte == 0);
     if infinite {
@@ -64,7 +64,7 @@ fn g1(curve: Pairing, point: &[u8]) -> Value {
     Value::from(coordinates)
 }
 
-fn g2(curve: Pairing, point: &[u8]) -> Value {
+pub(super) fn g2(curve: Pairing, point: &[u8]) -> Value {
     let pair = |c0: &str| Value::from(vec![Value::from(c0), Value::from("0")]);
     let infinite = point.iter().all(|&byte| byte == 0);
     let mut coordinates = if infinite {
@@ -82,7 +82,7 @@ fn pairs(curve: Pairing, bytes: &[u8]) -> Vec<Value> {
 }
 
 /// Members in the order given: a map of `serde_json` would sort them.
-fn object(members: &[(&str, Value)]) -> String {
+pub(super) fn object(members: &[(&str, Value)]) -> String {
     let mut out = String::from("{");
     for (at, (name, value)) in members.iter().enumerate() {
         out.push_str(if at == 0 { "\n \"" } else { ",\n \"" });

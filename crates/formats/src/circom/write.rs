@@ -1,6 +1,6 @@
 //! Writing circuits, witnesses and keys: as circom and snarkjs lay them out, whole or not at all.
 
-use super::{Pairing, Rows, number, r1cs, sections::Kind, wtns, zkey};
+use super::{Pairing, Rows, number, plonk_zkey, r1cs, sections::Kind, wtns, zkey};
 use crate::SaveError;
 use crate::files::{Access, Failure, Pending, commit};
 use std::io::Write;
@@ -35,10 +35,95 @@ pub struct ZkeyParts<'a> {
     pub circuit_hash: [u8; 64],
 }
 
-/// Sections under way to a file.
-struct Sections(Vec<(u32, Vec<Vec<u8>>)>);
+/// What a PLONK key's file holds. Scalars and points are in Montgomery form.
+#[derive(Clone, Copy, Debug)]
+pub struct PlonkParts<'a> {
+    /// The curve.
+    pub curve: Pairing,
+    /// Wires, public signals, points of the domain, additions, gates.
+    pub counts: [u32; 5],
+    /// k1, k2, the commitments to Qm, Ql, Qr, Qo, Qc, S1, S2, S3, and tau in G2.
+    pub header: &'a [u8],
+    /// The two wires of each addition.
+    pub sources: [&'a [u32]; 2],
+    /// Their factors.
+    pub factors: [&'a [u8]; 2],
+    /// The wires of each gate.
+    pub maps: [&'a [u32]; 3],
+    /// Sections 7 to 12 and 14: selectors, permutation, powers of tau.
+    pub rest: [&'a [u8]; 7],
+    /// w^-i / n for each place i of the domain: the coefficients of the Lagrange polynomials.
+    pub inverses: &'a [u8],
+    /// The values of the first Lagrange polynomial on the domain of 4 n points.
+    pub first: &'a [u8],
+}
 
-impl Sections {
+/// Sections under way to a file.
+struct Sections<'a>(Vec<(u32, Vec<Part<'a>>)>);
+
+/// A part of a section: bytes, or what is made of others as it is written.
+enum Part<'a> {
+    Owned(Vec<u8>),
+    Borrowed(&'a [u8]),
+    Lagrange(Lagrange<'a>),
+}
+
+impl Part<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Owned(bytes) => bytes.len(),
+            Self::Borrowed(bytes) => bytes.len(),
+            Self::Lagrange(all) => all.count * (all.inverses.len() + all.first.len()),
+        }
+    }
+
+    fn write(&self, out: &mut impl Write) -> std::io::Result<()> {
+        match self {
+            Self::Owned(bytes) => out.write_all(bytes),
+            Self::Borrowed(bytes) => out.write_all(bytes),
+            Self::Lagrange(all) => (0..all.count).try_for_each(|place| all.write(place, out)),
+        }
+    }
+}
+
+/// The first Lagrange polynomials: there may be many, and each is as large as a selector.
+struct Lagrange<'a> {
+    count: usize,
+    size: usize,
+    inverses: &'a [u8],
+    first: &'a [u8],
+}
+
+impl Lagrange<'_> {
+    /// Coefficients w^(-place i) / n, then values: those of the first one, 4 places on for each.
+    fn write(&self, place: usize, out: &mut impl Write) -> std::io::Result<()> {
+        let domain = self.inverses.len() / self.size;
+        let mut coefficients = Vec::with_capacity(self.inverses.len());
+        for at in 0..domain {
+            let start = (place * at % domain.max(1)) * self.size;
+            let number = self.inverses.get(start..start + self.size);
+            coefficients.extend_from_slice(number.unwrap_or(&[]));
+        }
+        out.write_all(&coefficients)?;
+        let turn = self.first.len() - (4 * place * self.size).min(self.first.len());
+        let (begin, end) = self.first.split_at_checked(turn).unwrap_or_default();
+        out.write_all(end)?;
+        out.write_all(begin)
+    }
+}
+
+/// Sections of bytes that they own.
+fn owned(sections: Vec<(u32, Vec<Vec<u8>>)>) -> Sections<'static> {
+    let parts = |parts: Vec<Vec<u8>>| parts.into_iter().map(Part::Owned).collect();
+    Sections(
+        sections
+            .into_iter()
+            .map(|(id, all)| (id, parts(all)))
+            .collect(),
+    )
+}
+
+impl Sections<'_> {
     fn write(&self, path: &Path, kind: &Kind, version: u32) -> Result<(), SaveError> {
         commit(vec![self.pending(path, kind, version)?])
     }
@@ -49,11 +134,11 @@ impl Sections {
             out.write_all(&version.to_le_bytes())?;
             out.write_all(&(self.0.len() as u32).to_le_bytes())?;
             for (id, parts) in &self.0 {
-                let size: usize = parts.iter().map(Vec::len).sum();
+                let size: usize = parts.iter().map(|part| part.len()).sum();
                 out.write_all(&id.to_le_bytes())?;
                 out.write_all(&(size as u64).to_le_bytes())?;
                 for part in parts {
-                    out.write_all(part)?;
+                    part.write(out)?;
                 }
             }
             Ok::<(), Failure>(())
@@ -110,7 +195,7 @@ pub fn save_r1cs(parts: &R1csParts<'_>, path: impl AsRef<Path>) -> Result<(), Sa
     }
     let labels = (0..u64::from(wires)).flat_map(u64::to_le_bytes).collect();
     let sections = vec![(1, header), (2, vec![body]), (3, vec![labels])];
-    Sections(sections).write(path.as_ref(), &r1cs::KIND, 1)
+    owned(sections).write(path.as_ref(), &r1cs::KIND, 1)
 }
 
 /// Writes a witness: canonical little-endian scalars, the first of them 1.
@@ -120,7 +205,7 @@ pub fn save_r1cs(parts: &R1csParts<'_>, path: impl AsRef<Path>) -> Result<(), Sa
 pub fn save_wtns(curve: Pairing, values: &[u8], path: impl AsRef<Path>) -> Result<(), SaveError> {
     let count = (values.len() / curve.scalar_bytes()) as u32;
     let header = vec![prime(curve.scalar_prime()), counts(&[count])];
-    let mut sections = Sections(vec![(1, header), (2, vec![values.to_vec()])]);
+    let mut sections = owned(vec![(1, header), (2, vec![values.to_vec()])]);
     let saved = sections.write(path.as_ref(), &wtns::KIND, 2);
     let parts = sections.0.iter_mut().flat_map(|(_, parts)| parts);
     parts.for_each(Zeroize::zeroize);
@@ -162,7 +247,7 @@ pub fn pending_zkey(parts: &ZkeyParts<'_>, path: impl AsRef<Path>) -> Result<Pen
         (7, b2),
         (10, contributions),
     ];
-    Sections(sections).pending(path.as_ref(), &zkey::KIND, 1)
+    owned(sections).pending(path.as_ref(), &zkey::KIND, 1)
 }
 
 /// Row by row, A before B.
@@ -180,4 +265,49 @@ fn coefficients(parts: &ZkeyParts<'_>) -> Vec<u8> {
         }
     }
     out
+}
+
+/// A PLONK proving key in snarkjs's order of sections, to be put in its place with others.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn pending_plonk_zkey(
+    parts: &PlonkParts<'_>,
+    path: impl AsRef<Path>,
+) -> Result<Pending, SaveError> {
+    let curve = parts.curve;
+    let header = [
+        prime(curve.base_prime()),
+        prime(curve.scalar_prime()),
+        counts(&parts.counts),
+        parts.header.to_vec(),
+    ];
+    let size = curve.scalar_bytes();
+    let [first, second] = parts.factors;
+    let factors = first.chunks(size).zip(second.chunks(size));
+    let [left, right] = parts.sources;
+    let mut additions = Vec::with_capacity(left.len() * (8 + 2 * size));
+    for ((l, r), (f, g)) in left.iter().zip(right).zip(factors) {
+        additions.extend(counts(&[*l, *r]));
+        additions.extend(f);
+        additions.extend(g);
+    }
+    let mut sections = vec![(3, vec![Part::Owned(additions)])];
+    for (id, map) in (4..).zip(parts.maps) {
+        sections.push((id, vec![Part::Owned(counts(map))]));
+    }
+    let lagrange = Part::Lagrange(Lagrange {
+        count: parts.counts[1].max(1) as usize,
+        size,
+        inverses: parts.inverses,
+        first: parts.first,
+    });
+    let [before @ .., powers] = parts.rest.map(Part::Borrowed);
+    let rest = before.into_iter().chain([lagrange, powers]);
+    for (id, part) in (7..).zip(rest) {
+        sections.push((id, vec![part]));
+    }
+    sections.push((1, vec![Part::Owned(counts(&[2]))]));
+    sections.push((2, header.into_iter().map(Part::Owned).collect()));
+    Sections(sections).pending(path.as_ref(), &plonk_zkey::KIND, 1)
 }

@@ -134,7 +134,7 @@ fn refuse_other_protocols(mut from: Section<'_>) -> Result<(), LoadError> {
         other => format!("protocol {other}"),
     };
     from.at = 0;
-    let hint = "make a Groth16 key: snarkjs groth16 setup, or cloakwork setup";
+    let hint = "zk.read_zkey and zk.plonk read keys of PLONK; cloakwork setup makes Groth16 keys";
     Err(from.hinted("a Groth16 key", &got, hint))
 }
 

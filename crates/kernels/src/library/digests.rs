@@ -1,8 +1,8 @@
-//! Digests of transcripts.
+//! Digests of bytes and of transcripts.
 
 use super::unit;
 use crate::RawLaunch;
-use cloakwork_library::{TranscriptHash, transcript_digest};
+use cloakwork_library::{TranscriptHash, keccak256, transcript_digest};
 use std::ffi::c_void;
 
 /// Bytes before the log: how many were absorbed, and how many are the proof's.
@@ -32,6 +32,26 @@ pub(super) unsafe extern "C" fn transcript_digest_of(
             };
             for (at, byte) in transcript_digest(hash, &log).into_iter().enumerate() {
                 unit.write(at as i64, byte);
+            }
+        });
+    }
+}
+
+/// Operands: out (32 bytes), bytes; dims: 1, a unit. params: how many bytes, their stride, and that
+/// of out.
+pub(super) unsafe extern "C" fn keccak256_of(
+    launch: *const RawLaunch,
+    begin: u64,
+    end: u64,
+    _scratch: *mut c_void,
+) {
+    // SAFETY: the promise made to `KernelRow::run`: so many bytes at that stride.
+    unsafe {
+        unit::for_each(launch, begin..end, 0, |unit| {
+            let (count, stride, out_stride) = (unit.param(0), unit.param(1), unit.param(2));
+            let bytes: Vec<u8> = (0..count).map(|at| unit.read(1, at * stride)).collect();
+            for (at, byte) in keccak256(&bytes).into_iter().enumerate() {
+                unit.write(at as i64 * out_stride, byte);
             }
         });
     }

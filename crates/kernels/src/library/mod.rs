@@ -98,6 +98,7 @@ pub(crate) fn rows() -> Vec<KernelRow> {
             U8,
             digests::transcript_digest_of
         ),
+        row!(keccak256, "u8", U8, U8, digests::keccak256_of),
         row!(check_points, "u64", U64, U64, points::check_points_of),
     ];
     matrices.into_iter().flatten().chain(others).collect()

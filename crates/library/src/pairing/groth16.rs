@@ -54,6 +54,18 @@ pub enum Malformed {
         /// Which: as snarkjs's JSON calls them.
         what: &'static str,
     },
+    /// A number is not a scalar.
+    #[error("{what} is not below the prime of scalars, or one is missing")]
+    Scalar {
+        /// Which.
+        what: &'static str,
+    },
+    /// A key's root of unity is none of its domain.
+    #[error("w is not a root of unity of order 2^{power}, the domain's")]
+    Root {
+        /// Binary logarithm of the domain's size.
+        power: u32,
+    },
     /// A public signal is not a scalar.
     #[error("public signal {index} is not below the prime of scalars")]
     Signal {
@@ -135,6 +147,6 @@ fn finite<P: AffineRepr>(what: &'static str, point: P) -> Result<P, Malformed> {
     Ok(point)
 }
 
-fn named<T>(what: &'static str, found: Result<T, PointFault>) -> Result<T, Malformed> {
+pub(super) fn named<T>(what: &'static str, found: Result<T, PointFault>) -> Result<T, Malformed> {
     found.map_err(|fault| Malformed::Point { what, fault })
 }

@@ -6,10 +6,11 @@ and the wrong byte.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import index
 from os import PathLike
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from cloakwork import _core
 from cloakwork._core import Tensor
@@ -21,7 +22,12 @@ from cloakwork.once import once
 from cloakwork.recognition import expecting
 from cloakwork.zk.circom.statements import VerifyingKey
 
+if TYPE_CHECKING:
+    from cloakwork.zk.circom.inputs import Inputs
+    from cloakwork.zk.circom.witnesses import WitnessGenerator
+
 _Path = str | PathLike[str]
+_Proved = TypeVar("_Proved")
 
 
 @public("cloakwork.zk")
@@ -201,7 +207,8 @@ def read_zkey(path: _Path, *, check: bool = True) -> ProvingKey:
             without is a key that you made yourself.  The points of the header and of IC are always
             checked
 
-    Raises LoadError for a damaged or tampered key.  PLONK and fflonk keys are refused.
+    Raises LoadError for a damaged or tampered key, and for one of another system: `zk.read_zkey`
+    takes those of PLONK, too.
     """
     with expecting("a proving key, .zkey", name_of(path), "zkey"):
         found = _core.read_zkey(name_of(path))
@@ -244,3 +251,23 @@ def _integer(place: str, value: object) -> int:
         return index(value)  # type: ignore[arg-type]
     except TypeError:
         raise ParamError(place, f"a {type(value).__name__}", "an integer") from None
+
+
+def with_witness(
+    proved: Callable[[_Path | Witness], _Proved],
+    witness: _Path | Witness | Inputs,
+    wasm: _Path | WitnessGenerator | None,
+) -> _Proved:
+    """A proof of a witness, or of the one that circom's WebAssembly computes from inputs.
+
+    The computed one is overwritten after the proof.
+    """
+    if wasm is None:
+        return proved(cast("_Path | Witness", witness))
+    from cloakwork.zk.circom.witnesses import generated
+
+    made = generated(wasm, cast("Inputs", witness))
+    try:
+        return proved(made)
+    finally:
+        made.words.zeroize()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from cloakwork import _core, files
 from cloakwork.errors import ParamError
@@ -24,7 +24,7 @@ Source = str | PathLike[str] | dict[str, Any] | list[Any]
 _SCALAR_BYTES = 32
 
 
-def _text(source: object, what: str) -> tuple[bytes, str]:
+def text_of(source: object, what: str) -> tuple[bytes, str]:
     """JSON, and the name of where it stands."""
     if isinstance(source, dict | list):
         import json
@@ -55,7 +55,7 @@ class VerifyingKey:
         if isinstance(source, cls):
             return source
         with expecting("a verifying key, vkey.json", source, "vkey"):
-            text, name = _text(source, "verifying key")
+            text, name = text_of(source, "verifying key")
             if not binary.is_text(text):
                 return cls(*binary.read_key(text, name))
             return cls(*_core.verifying_key_of(text, name))
@@ -105,7 +105,7 @@ class Proof:
         if isinstance(source, cls):
             return source
         with expecting("a proof, proof.json", source, "proof"):
-            text, name = _text(source, "proof")
+            text, name = text_of(source, "proof")
             if not binary.is_text(text):
                 return cls(*binary.read_proof(text, name))
             return cls(*_core.proof_of(text, name, curve))
@@ -153,7 +153,7 @@ class Public:
             return cls(curve, tuple(source))
         if isinstance(source, tuple):
             source = list(source)
-        text, name = _text(source, "public signals")
+        text, name = text_of(source, "public signals")
         with expecting("public signals, public.json", source, "public"):
             if not binary.is_text(text):
                 return cls.of_bytes(curve, binary.read_public(text, curve, name))
@@ -182,8 +182,17 @@ class Public:
         files.write(path, self.to_json())
 
 
+class _Written(Protocol):
+    """A proof of any system."""
+
+    def to_json(self) -> str: ...
+
+
 def save(
-    proof: Proof, public: Public, proof_path: str | PathLike[str], public_path: str | PathLike[str]
+    proof: _Written,
+    public: Public,
+    proof_path: str | PathLike[str],
+    public_path: str | PathLike[str],
 ) -> None:
     """Write a proof and its public signals, as two files that belong together.
 

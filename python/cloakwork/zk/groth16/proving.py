@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import reduce
 from os import PathLike
-from typing import TYPE_CHECKING, Unpack, cast
+from typing import TYPE_CHECKING, Unpack
 
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
@@ -20,7 +20,15 @@ from cloakwork.once import once
 from cloakwork.programs.options import Budget, RunOptions, budgets_of, check_options
 from cloakwork.programs.program import Program
 from cloakwork.programs.tracing import trace
-from cloakwork.zk.circom.files import Circuit, ProvingKey, Witness, read_r1cs, read_wtns, read_zkey
+from cloakwork.zk.circom.files import (
+    Circuit,
+    ProvingKey,
+    Witness,
+    read_r1cs,
+    read_wtns,
+    read_zkey,
+    with_witness,
+)
 from cloakwork.zk.circom.statements import Proof, Public
 from cloakwork.zk.groth16.algebra import (
     MONTGOMERY_R,
@@ -78,16 +86,11 @@ class Prover:
         wasm   the circuit as circom's WebAssembly: `witness` is then a mapping or a JSON file of
                inputs, and the witness that it computes is overwritten after the proof
         """
-        if wasm is not None:
-            from cloakwork.zk.circom.witnesses import generated
 
-            made = generated(wasm, cast("Inputs", witness))
-            try:
-                return self.prove(made, r1cs=r1cs, blinding=blinding, check=check, **options)
-            finally:
-                made.words.zeroize()
-        given = cast("_Path | Witness", witness)
-        return prove(self, given, r1cs=r1cs, blinding=blinding, check=check, **options)
+        def proved(given: _Path | Witness) -> tuple[Proof, Public]:
+            return prove(self, given, r1cs=r1cs, blinding=blinding, check=check, **options)
+
+        return with_witness(proved, witness, wasm)
 
     def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
         """The prover as a program of `words` and `blinding`, traced once.
@@ -181,7 +184,7 @@ def check_witness(circuit: Circuit, witness: Witness) -> None:
         product(in_scalars(circuit.curve, matrix), values)
         for matrix in (circuit.a, circuit.b, circuit.c)
     )
-    first, count = _differing(a * b, c)
+    first, count = differing(a * b, c)
     if count:
         raise WitnessError(
             f"the witness does not satisfy constraint {first} (counted from 0), the first of "
@@ -293,7 +296,7 @@ def _blinding(curve: str, given: tuple[int, int] | None) -> Tensor:
     return scalars(curve, given)
 
 
-def _differing(a: Tensor, b: Tensor) -> tuple[int, int]:
+def differing(a: Tensor, b: Tensor) -> tuple[int, int]:
     """The first index at which two vectors differ, and the number of differences."""
     differs = ops.not_equal(a, b)
     count = int(ops.count_nonzero(differs, (0,)))
@@ -324,7 +327,7 @@ def _check_circuit(key: ProvingKey, circuit: Circuit, witness: Witness) -> None:
     for matrix, rows, name in pairs:
         expected_rows = product(in_scalars(key.curve, matrix), values) * factor
         found = product(rows, values)[: circuit.constraints]
-        first, count = _differing(expected_rows, found)
+        first, count = differing(expected_rows, found)
         if count:
             raise ProofError(
                 f"the key's {name} differs from the circuit's at constraint {first}: "

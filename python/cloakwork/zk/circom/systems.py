@@ -1,0 +1,138 @@
+"""Keys and proofs of any proof system: the file tells which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Unpack
+
+from cloakwork import _core
+from cloakwork.files import name_of
+from cloakwork.lazy import public
+from cloakwork.programs.options import Budget, RunOptions
+from cloakwork.recognition import expecting
+from cloakwork.zk.circom import files
+from cloakwork.zk.circom.files import with_witness
+from cloakwork.zk.circom.statements import Proof, Public, Source, VerifyingKey, text_of
+from cloakwork.zk.forms import binary
+
+if TYPE_CHECKING:
+    from cloakwork.programs.program import Program
+    from cloakwork.zk import groth16, plonk
+    from cloakwork.zk.circom.files import Circuit, Witness
+    from cloakwork.zk.circom.inputs import Inputs
+    from cloakwork.zk.circom.witnesses import WitnessGenerator
+
+    AnyKey = files.ProvingKey | plonk.ProvingKey
+    AnyProof = Proof | plonk.Proof
+    AnyProver = groth16.Prover | plonk.Prover
+
+_Path = str | PathLike[str]
+
+
+def protocol_of(path: _Path) -> str:
+    """The system of a proving key: "groth16" or "plonk"."""
+    with expecting("a proving key, .zkey", name_of(path), "zkey"):
+        return _core.zkey_protocol(name_of(path))
+
+
+def read_zkey(path: _Path, *, check: bool = True) -> AnyKey:
+    """Read a proving key of Groth16 or PLONK: `zk.ProvingKey` or `zk.plonk.ProvingKey`.
+
+    check   hold it to all that its method `check` can see, with `groups`; a key that is used
+            without is a key that you made yourself.  The points of the header are always checked
+
+    Raises LoadError for a damaged or tampered key.  fflonk keys are refused.
+    """
+    if protocol_of(path) == "groth16":
+        return files.read_zkey(path, check=check)
+    from cloakwork.zk.plonk.keys import read_zkey as read_plonk
+
+    return read_plonk(path, check=check)
+
+
+def prover_of(zkey: _Path | AnyKey, *, frugal: bool = False, keeps: bool = False) -> AnyProver:
+    """The prover of a key's own system; with `keeps` for several proofs."""
+    key = zkey
+    if isinstance(key, str | PathLike):
+        key = read_zkey(key, check=False)
+    if isinstance(key, files.ProvingKey):
+        from cloakwork.zk.groth16.proving import Prover as Groth16Prover
+
+        return Groth16Prover(key, frugal=frugal)
+    from cloakwork.zk.plonk.proving import Prover as PlonkProver
+
+    return PlonkProver(key, frugal=frugal, keeps=keeps)
+
+
+def prove(
+    prover: AnyProver,
+    witness: _Path | Witness,
+    *,
+    r1cs: _Path | Circuit | None = None,
+    check: bool = True,
+    **options: Unpack[RunOptions],
+) -> tuple[AnyProof, Public]:
+    """A proof by a prover of any system; arguments and errors are those of `zk.groth16.prove`."""
+    return prover.prove(witness, r1cs=r1cs, check=check, **options)
+
+
+@public("cloakwork.zk")
+class Prover:
+    """A proving key of any system, loaded once, with the program of its proofs.
+
+    zkey     a file, or a key that `zk.read_zkey` gave
+    frugal   slower in less memory
+
+    Any thread may call it.  `own` is the `zk.groth16.Prover` or `zk.plonk.Prover` behind it.
+    """
+
+    def __init__(self, zkey: _Path | AnyKey, *, frugal: bool = False) -> None:
+        self.own = prover_of(zkey, frugal=frugal, keeps=True)
+
+    @property
+    def key(self) -> AnyKey:
+        """The key."""
+        return self.own.key
+
+    def prove(
+        self,
+        witness: _Path | Witness | Inputs,
+        *,
+        wasm: _Path | WitnessGenerator | None = None,
+        r1cs: _Path | Circuit | None = None,
+        check: bool = True,
+        **options: Unpack[RunOptions],
+    ) -> tuple[AnyProof, Public]:
+        """A proof that the witness satisfies the key's circuit, and its public signals.
+
+        Arguments and errors are those of `zk.groth16.Prover.prove`; the key is checked once.
+        """
+
+        def proved(given: _Path | Witness) -> tuple[AnyProof, Public]:
+            return prove(self.own, given, r1cs=r1cs, check=check, **options)
+
+        return with_witness(proved, witness, wasm)
+
+    def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
+        """The prover as a program, traced once; frugal if the other one exceeds the budget."""
+        return self.own.program(threads=threads, memory_budget=memory_budget)
+
+    def __repr__(self) -> str:
+        return f"zk.{self.own!r}"
+
+
+def verify(vkey: Source, public: Source | Sequence[int] | Public, proof: Source) -> bool:
+    """`zk.groth16.verify` or `zk.plonk.verify`, as the verifying key says."""
+    with expecting("a verifying key, vkey.json", vkey, "vkey"):
+        text, name = text_of(vkey, "verifying key")
+        # Other libraries' files are all of Groth16.
+        is_text = binary.is_text(text)
+        protocol = _core.json_protocol(text, name, True) if is_text else "groth16"
+    if protocol == "plonk":
+        from cloakwork.zk.plonk.verifying import verify as verify_plonk
+
+        return verify_plonk(vkey, public, proof)
+    from cloakwork.zk.groth16.verifying import verify as verify_groth16
+
+    return verify_groth16(VerifyingKey.load(vkey), public, proof)
