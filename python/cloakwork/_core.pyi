@@ -524,6 +524,7 @@ _KeyParts = tuple[str, bytes, bytes, bytes, bytes, bytes]
 _ProofParts = tuple[str, bytes, bytes, bytes]
 
 def groth16_verify(key: _KeyParts, public: bytes, proof: _ProofParts) -> bool: ...
+
 class PlonkKey(TypedDict):
     curve: str
     wires: int
