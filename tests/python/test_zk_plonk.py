@@ -316,15 +316,11 @@ def test_the_file_tells_the_system(
 
 
 def test_the_command_makes_plonk_keys(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    line = ["setup", str(given("bn128", "mixed.r1cs")), "-o", str(tmp_path / "own.zkey")]
-    ptau = ["--ptau", str(plonk("bn128", "pot5.ptau"))]
-    assert cli.main([*line, "--system", "plonk", *ptau]) == 0
+    circuit, powers = str(given("bn128", "mixed.r1cs")), str(plonk("bn128", "pot5.ptau"))
+    out = ["-o", str(tmp_path / "own.zkey")]
+    assert cli.main(["setup", "plonk", circuit, powers, *out]) == 0
     assert (tmp_path / "own.zkey").read_bytes() == plonk("bn128", "mixed.zkey").read_bytes()
     capsys.readouterr()
-    for options, expected in (
-        (["--system", "plonk"], "powers of tau, which PLONK keys are made from"),
-        (ptau, "without a ceremony here"),
-        (["--system", "fflonk", *ptau], "groth16 or plonk"),
-    ):
-        assert cli.main([*line, *options]) == 2
-        assert expected in " ".join(capsys.readouterr().err.split())
+    for words in (["plonk", circuit], ["fflonk", circuit, powers]):
+        assert cli.main(["setup", *words, *out]) == 2
+        assert "groth16 or plonk, CIRCUIT and POWERS" in " ".join(capsys.readouterr().err.split())
