@@ -69,7 +69,10 @@ class ResidentKeys:
     async def _load(self, fingerprint: str, path: Path) -> Loaded:
         # A file holds half of each key; the other half is expanded from its seed, and stored words
         # may be narrower than those in memory.
-        expected = 2 * path.stat().st_size
+        try:
+            expected = 2 * path.stat().st_size
+        except FileNotFoundError:
+            raise LoadError("the file is not there any more") from None
         self._make_room(expected)
         self._promised += expected
         try:
