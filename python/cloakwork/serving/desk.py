@@ -246,8 +246,8 @@ class _Result(Response):
         start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
         with self._run.watched_by_one():
             await send(start)
-            for begin in range(0, len(data), _ANSWER_BYTES):
-                piece = bytes(data[begin : begin + _ANSWER_BYTES])
+            while data:
+                piece, data = bytes(data[:_ANSWER_BYTES]), data[_ANSWER_BYTES:]
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 

@@ -107,7 +107,7 @@ class Door:
 
         Of all, one of the client with the most connections goes.
         """
-        waiting = [one for one in self.open.values() if one.phase in {"head", "idle"}]
+        waiting = [one for one in self.open.values() if one.phase != "request"]
         if client is not None:
             waiting = [one for one in waiting if one.client == client]
         if not waiting:

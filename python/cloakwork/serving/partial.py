@@ -101,11 +101,13 @@ def checksum_of(path: Path) -> str | None:
     found, left = blake2b(digest_size=_CHECKSUM_BYTES), b""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        with open(handle, "rb", buffering=0) as file:
-            while piece := file.read(_PIECE_BYTES):
+        try:
+            while piece := os.read(handle, _PIECE_BYTES):
                 left += piece
                 found.update(left[:-_CHECKSUM_BYTES])
                 left = left[-_CHECKSUM_BYTES:]
+        finally:
+            os.close(handle)
     except OSError:
         return None
     return left.hex() if left == found.digest() else None
