@@ -21,6 +21,7 @@ from cloakwork.serving import Limits, Remote
 from cloakwork.serving.desk import _EXPANSION
 from cloakwork.serving.door import PLAIN_BYTES
 from cloakwork.serving.keystore import KeyStore
+from cloakwork.serving.runs import RUN_BYTES
 from python.serving_setup import CONTEXT, running, served
 
 BINARY = {"Content-Type": "application/octet-stream"}
@@ -201,7 +202,7 @@ def test_slow_bodies_keep_nobody_out_and_end(keys: fhe.Keys, body: bytes, tmp_pa
             assert answer.startswith(b"HTTP/1.1 408"), answer
             one.close()
         with httpx.Client(base_url=url) as raw:
-            assert held(raw) == len(result)
+            assert held(raw) == RUN_BYTES + len(result)
 
 
 @pytest.mark.parametrize(("more", "status"), [(-1, 413), (0, 200), (1, 200)])
@@ -261,12 +262,12 @@ def test_what_arrives_is_counted_and_given_back(
         answer = raw.put(
             f"/v1/models/square/runs/{'1' * 32}?keys={name}", content=body, headers=BINARY
         )
-        assert held(raw) == len(answer.content)
+        assert held(raw) == RUN_BYTES + len(answer.content)
         # A repeat of it holds nothing, and gets the same result.
         with connected(url) as one:
             one.sendall(beginning(name, len(body), "1" * 32) + body[:-1])
             until(lambda: raw.get("/v1/status").json()["connections"] == 2)
-            assert held(raw) == len(answer.content)
+            assert held(raw) == RUN_BYTES + len(answer.content)
             one.sendall(body[-1:])
             assert one.recv(65536).startswith(b"HTTP/1.1 200")
         with connected(url) as one:

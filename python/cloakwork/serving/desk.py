@@ -23,7 +23,7 @@ from cloakwork.serving.keystore import KeyStore, Upload
 from cloakwork.serving.ledger import Claim, Ledger, client_at
 from cloakwork.serving.limits import Limits
 from cloakwork.serving.resident import ResidentKeys
-from cloakwork.serving.runs import Run, Runs
+from cloakwork.serving.runs import RUN_BYTES, Run, Runs
 from cloakwork.serving.servable import Servable, check_keys, held_bytes
 
 if TYPE_CHECKING:
@@ -193,7 +193,8 @@ class Desk:
         data = await body.whole(claim)
         claim.resize((1 + _EXPANSION) * len(data))
         inputs = await asyncio.to_thread(model.read, data, insecure=self.limits.insecure)
-        claim.resize(sum(map(held_bytes, inputs.values())) + model.result_bytes)
+        size = sum(map(held_bytes, inputs.values())) + model.result_bytes
+        claim.resize(RUN_BYTES + size)
         # A body ends with its checksum, which its reader compared.
         return (model.name, keys, len(data), data[-32:]), inputs
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from cloakwork.errors import LoadError, ServingError
 from cloakwork.serving import refusals
@@ -40,7 +41,8 @@ class ResidentKeys:
     ) -> None:
         self._limit, self._insecure, self._forget = limit_bytes, insecure, forget
         self._held: dict[str, Loaded] = {}
-        self._loading: dict[str, asyncio.Lock] = {}
+        # A lock is held by those who load a set, or wait for it.
+        self._loading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._promised = 0
 
     @property

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from cloakwork.serving.servable import Servable
 
 _NAME = re.compile(r"[0-9a-f]{32}")
+# What a run takes beside its inputs and its result, also one that failed.
+RUN_BYTES = 4 << 10
 
 
 @dataclass(eq=False)
@@ -67,7 +69,7 @@ class Run:
         if not self.is_over:
             self.state, self.result, self.failure = state, result, failure
             self.inputs, self.begun = {}, monotonic()
-            self.claim.settle(len(result))
+            self.claim.settle(RUN_BYTES + len(result))
             self.finished.set()
 
     def cancel(self) -> None:
@@ -173,10 +175,10 @@ class Runs:
             if not run.watchers and now - run.watched > limits.abandon_seconds:
                 run.cancel()
         over = self._over()
-        held = sum(len(run.result) for run in over)
+        held = sum(run.claim.size_bytes for run in over)
         for run in over:
             if now - run.begun > limits.result_seconds or held > limits.results_bytes:
-                held -= len(run.result)
+                held -= run.claim.size_bytes
                 self._forget(run)
 
     def _make_room(self, client: str | None, missing: int) -> None:
@@ -184,8 +186,8 @@ class Runs:
         for run in self._over():
             if missing <= 0:
                 return
-            if client in (None, run.claim.client) and run.result:
-                missing -= len(run.result)
+            if client in (None, run.claim.client):
+                missing -= run.claim.size_bytes
                 self._forget(run)
 
     def _over(self) -> list[Run]:
