@@ -225,19 +225,24 @@ def test_a_client_that_takes_nothing_of_an_answer_is_closed(clock: Any) -> None:
 
 
 def test_descriptors_limit_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = door.BACKLOG + door._OWN_FILES
+    own, all_of_them = door._OWN_FILES, door.BACKLOG + door._OWN_FILES + 10
     found: list[Any] = []
     monkeypatch.setattr(door.resource, "setrlimit", lambda _, limit: found.append(limit))
-    for soft, hard, most in (
-        (own + 5, own + 5, 5),
-        (own + 5, own + 7, 7),
-        (own + 5, own + 99, 10),
-        (own + 10, own + 99, 10),
-        (5, 5, 1),
+    for soft, hard, most, backlog in (
+        (own + 21, own + 21, 5, 16),
+        (own + 20, own + 21, 5, 16),
+        (own + 26, own + 26, 10, 16),
+        (own + 300, own + 300, 10, 100),
+        (all_of_them, all_of_them, 10, 344),
+        (5, 1 << 20, 10, 344),
+        (1 << 20, 1 << 20, 10, 344),
+        (-1, -1, 10, 344),
+        (5, 5, 1, 16),
     ):
         monkeypatch.setattr(door.resource, "getrlimit", lambda _, got=(soft, hard): got)
-        assert Door(Limits(connections=10), Ledger(1 << 30, 1)).most == most
-    assert found == [(own + 7, own + 7), (own + 10, own + 99)]
+        gate = Door(Limits(connections=10), Ledger(1 << 30, 1))
+        assert (gate.most, gate.backlog) == (most, backlog)
+    assert found == [(own + 21, own + 21), (all_of_them, 1 << 20)]
 
 
 @pytest.fixture

@@ -24,8 +24,10 @@ if TYPE_CHECKING:
 PLAIN_BYTES, TLS_BYTES = 384 << 10, 1 << 20
 # Connections take at most this part of the pool.
 _PART = 4
-# Descriptors of a server's own files, and of connections that are accepted and not yet counted.
-BACKLOG = 128
+# Connections that wait to be accepted, which happens for all of them before one is counted.
+BACKLOG = 1024
+_LEAST_BACKLOG = 16
+# Descriptors of a server's own files.
 _OWN_FILES = 64
 
 
@@ -66,7 +68,9 @@ class Door:
         self.open: dict[Held, Place] = {}
         self._clients: Counter[str] = Counter()
         memory = ledger.pool_bytes // _PART // PLAIN_BYTES
-        self.most = max(min(limits.connections, memory, _descriptors(limits.connections)), 1)
+        room = _descriptors(limits.connections + BACKLOG + _OWN_FILES) - _OWN_FILES
+        self.backlog = max(min(BACKLOG, room // 3), _LEAST_BACKLOG)
+        self.most = max(min(limits.connections, memory, room - self.backlog), 1)
 
     def enter(self, client: str, held: Held, *, tls: bool = False) -> ServingError | None:
         """Give a connection a place, or return the refusal."""
@@ -140,16 +144,13 @@ class Door:
 
 
 def _descriptors(wanted: int) -> int:
-    """How many connections the process has descriptors for; its own limit is raised if it may be.
+    """The descriptors of the process, at most as many as wanted; its limit is raised if it may be.
 
     A process without descriptors accepts no connection at all.
     """
-    own = BACKLOG + _OWN_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY:
-        return wanted
-    if soft < wanted + own and (hard == resource.RLIM_INFINITY or hard > soft):
-        more = wanted + own if hard == resource.RLIM_INFINITY else min(wanted + own, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (more, hard))
-        soft = more
-    return min(wanted, soft - own)
+    soft, most = (wanted if one == resource.RLIM_INFINITY else one for one in (soft, hard))
+    if soft < min(wanted, most):
+        soft = min(wanted, most)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return min(wanted, soft)

@@ -16,7 +16,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from cloakwork.serving import refusals
-from cloakwork.serving.door import BACKLOG, Door
+from cloakwork.serving.door import Door
 from cloakwork.serving.ledger import client_at
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def uvicorn_config(
         "timeout_graceful_shutdown": _GRACE_SECONDS,
         "lifespan": "on",
         "ws": "none",
-        "backlog": BACKLOG,
+        "backlog": door.backlog,
         "h11_max_incomplete_event_size": _HEAD_BYTES,
     }
     return uvicorn.Config(app, http=Bound, **(settings | options))
