@@ -13,7 +13,7 @@ from typing import Any
 import cloakwork as cw
 import uvicorn
 from cloakwork import fhe
-from cloakwork.serving import Limits, ServedProgram, create_app
+from cloakwork.serving import Limits, ServedProgram, create_app, uvicorn_config
 
 CONTEXT = fhe.ckks(degree=2**11, moduli=[50, 40, 40], special=[50], insecure=True)
 TOYS = Limits(insecure=True)
@@ -75,8 +75,7 @@ def running(app: Any, **options: Any) -> Iterator[str]:
     # uvicorn imports parts of websockets, if it is installed, that warn.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)
-        settings: dict[str, Any] = {"log_level": "critical", "lifespan": "on", "ws": "none"}
-        config = uvicorn.Config(app, **(settings | options))
+        config = uvicorn_config(app, **({"log_level": "critical"} | options))
         config.load()
     with Server(config).running() as place:
         yield f"{'https' if config.is_ssl else 'http'}://{place}"

@@ -521,6 +521,20 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
         f"{SERVE} --run-seconds 9",
         Limits(run_seconds=9.0),
     ),
+    **{
+        ("serve", f"--{option}"): (serving, "start", f"{SERVE} --{option} {given}", limits)
+        for option, given, limits in (
+            ("held-quota", "2GiB", Limits(held_bytes=2 << 30)),
+            ("client-quota", "1GiB", Limits(client_bytes=1 << 30)),
+            ("connections", "5", Limits(connections=5)),
+            ("client-connections", "5", Limits(client_connections=5)),
+            ("head-seconds", "3", Limits(head_seconds=3.0)),
+            ("idle-seconds", "3", Limits(idle_seconds=3.0)),
+            ("request-seconds", "3", Limits(request_seconds=3.0)),
+            ("read-seconds", "3", Limits(read_seconds=3.0)),
+            ("least-rate", "2KiB", Limits(rate_bytes=2048)),
+        )
+    },
     ("serve", "--ssl-certfile"): (serving, "start", f"{SERVE} --ssl-certfile c.pem", Path("c.pem")),
     ("serve", "--ssl-keyfile"): (serving, "start", f"{SERVE} --ssl-keyfile k.pem", Path("k.pem")),
     ("serve", "--insecure"): (serving, "start", f"{SERVE} --insecure", Limits(insecure=True)),

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from shutil import which
-from time import monotonic, sleep, time
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -20,7 +20,15 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import EncodeError, ParamError, ServingError
-from cloakwork.serving import Limits, ProgramClient, Remote, ServedProgram, create_app, keystore
+from cloakwork.serving import (
+    Limits,
+    ProgramClient,
+    Remote,
+    ServedProgram,
+    ages,
+    create_app,
+    keystore,
+)
 from python.serving_setup import CONTEXT, TOYS, model, owner, running, served, square
 
 X, FIRST = [0.5, 0.25, 1.0], 0.25**2 + 0.5
@@ -93,7 +101,7 @@ def test_eight_clients_with_killed_connections_lose_nothing(tmp_path: Path) -> N
             assert max(pool.map(client, range(8))) < 1e-6
         with httpx.Client(base_url=url) as raw:
             until(lambda: raw.get("/v1/status").json()["open_runs"] == 0)
-    assert {path.suffix for path in (tmp_path / "store").iterdir()} == {".key"}
+    assert {path.suffix for path in (tmp_path / "store").iterdir()} == {".key", ".json"}
 
 
 def test_a_request_that_is_repeated_after_a_lost_connection_runs_once(tmp_path: Path) -> None:
@@ -217,17 +225,17 @@ def test_keys_in_memory_stay_within_the_limit(tmp_path: Path) -> None:
     path = model(tmp_path)
     sets = [CONTEXT.keygen(rotations=[1]) for _ in range(3)]
     size = sets[0].evaluation.size_bytes
-    room = ServedProgram(path).peak_bytes(None) + 2 * size + size // 2
-    app = create_app(
-        [ServedProgram(path)], Limits(insecure=True, memory_bytes=room), folder=tmp_path / "store"
-    )
+    held = 64 << 20
+    room = ServedProgram(path).peak_bytes(None) + 2 * size + size // 2 + held
+    limits = Limits(insecure=True, memory_bytes=room, held_bytes=held)
+    app = create_app([ServedProgram(path)], limits, folder=tmp_path / "store")
     with running(app) as url, httpx.Client(base_url=url) as raw, Remote(url) as remote:
         names = [remote.upload(keys.evaluation) for keys in sets]
         for keys, name in [*zip(sets, names, strict=True)] * 2:
             body = remote.run(keys.encrypt(X), keys=name)
             assert keys.decrypt(fhe.from_bytes(body, insecure=True))[0].real == pytest.approx(FIRST)
             assert raw.get("/v1/status").json()["key_bytes_in_memory"] <= 2 * size
-    small = Limits(insecure=True, memory_bytes=room - 2 * size)
+    small = Limits(insecure=True, memory_bytes=room - 2 * size, held_bytes=held)
     with running(create_app([ServedProgram(path)], small, folder=tmp_path / "b")) as url:
         with Remote(url) as remote, pytest.raises(ServingError, match="keys of at most") as caught:
             remote.upload(sets[0].evaluation)
@@ -311,7 +319,7 @@ def test_the_process_of_a_server_has_no_type_that_can_hold_a_secret(tmp_path: Pa
     subprocess.run([sys.executable, "-c", SERVER, str(tmp_path), name], check=True)
     found = fhe.load(tmp_path / "y.ct", insecure=True)
     assert keys.decrypt(found)[0].real == pytest.approx(FIRST)
-    assert {path.name for path in (tmp_path / "s").iterdir()} == {f"{name}.key"}
+    assert {path.name for path in (tmp_path / "s").iterdir()} == {f"{name}.key", "ages.json"}
     # The check would find it: the class of keys has this slot.
     assert "_secret" in vars(fhe.Keys)
 
@@ -344,8 +352,9 @@ def test_unused_keys_and_unfinished_uploads_expire(
         address = f"/v1/keys/{data[-32:].hex()}"
         assert raw.put(address, content=data[:300_000], headers=part).status_code == 202
         assert len([*(tmp_path / "store").iterdir()]) == 2
-        monkeypatch.setattr(keystore, "time", lambda: time() + 7201)
-        until(lambda: not [*(tmp_path / "store").iterdir()])
+        for clock in (keystore, ages):
+            monkeypatch.setattr(clock, "monotonic", lambda: monotonic() + 7201)
+        until(lambda: not {*(tmp_path / "store").iterdir()} - {tmp_path / "store/ages.json"})
         assert raw.get(address).status_code == 404
 
 
@@ -368,8 +377,9 @@ def test_a_request_that_found_no_room_for_its_keys_is_run_when_it_is_repeated(
     slow = Slow(model(tmp_path))
     one, other = (CONTEXT.keygen(rotations=[1]) for _ in range(2))
     size = one.evaluation.size_bytes
-    room = slow.peak_bytes(None) + size + size // 2
-    limits = Limits(insecure=True, memory_bytes=room)
+    held = 64 << 20
+    room = slow.peak_bytes(None) + size + size // 2 + held
+    limits = Limits(insecure=True, memory_bytes=room, held_bytes=held)
     app = create_app([slow], limits, folder=tmp_path / "store")
     with running(app) as url, httpx.Client(base_url=url) as raw, Remote(url) as remote:
         names = [remote.upload(keys.evaluation) for keys in (one, other)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cloakwork.cli import serving_limits as at_the_door
 from cloakwork.cli.grouping import Command
 from cloakwork.cli.models import (
     EVALUATION,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _OPTIONS = {
     "threads": "--threads", "parallel": "--parallel", "queue": "--queue", "folder": "--store",
     "memory_bytes": "--memory-budget", "keys_bytes": "--keys-quota", "run_seconds": "--run-seconds",
-    "url": "URL", "ca": "--ca", "timeout": "--timeout",
+    "url": "URL", "ca": "--ca", "timeout": "--timeout", **at_the_door.OPTIONS,
 }  # fmt: skip
 
 
@@ -71,6 +72,15 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
         str, typer.Option(help="For keys on the disk; the least recently used go.")
     ] = "64GiB",
     run_seconds: Annotated[float, typer.Option(help="The longest run.")] = 600.0,
+    held_quota: at_the_door.HeldQuota = None,
+    client_quota: at_the_door.ClientQuota = None,
+    connections: at_the_door.Connections = 512,
+    client_connections: at_the_door.ClientConnections = 128,
+    head_seconds: at_the_door.HeadSeconds = 10.0,
+    idle_seconds: at_the_door.IdleSeconds = 5.0,
+    request_seconds: at_the_door.RequestSeconds = 3600.0,
+    read_seconds: at_the_door.ReadSeconds = 30.0,
+    least_rate: at_the_door.LeastRate = "1KiB",
     ssl_certfile: Annotated[
         Path | None, typer.Option(help="The certificate (PEM) for https.")
     ] = None,
@@ -90,6 +100,11 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
             threads=threads, parallel=parallel, queue=queue, run_seconds=run_seconds,
             memory_bytes=bytes_of(memory_budget, "memory_bytes"),
             keys_bytes=bytes_of(keys_quota, "keys_bytes") or 0, insecure=insecure,
+            held_bytes=bytes_of(held_quota, "held_bytes"),
+            client_bytes=bytes_of(client_quota, "client_bytes"), connections=connections,
+            client_connections=client_connections, head_seconds=head_seconds,
+            idle_seconds=idle_seconds, request_seconds=request_seconds,
+            read_seconds=read_seconds, rate_bytes=bytes_of(least_rate, "rate_bytes") or 0,
         )  # fmt: skip
         start(
             models, limits, store, token_file=token_file,

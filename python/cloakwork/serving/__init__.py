@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from cloakwork.serving.app import create_app
     from cloakwork.serving.client import ProgramClient, client_of
     from cloakwork.serving.model_client import ModelClient
+    from cloakwork.serving.protocol import uvicorn_config
     from cloakwork.serving.remote import Remote
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ServedProgram",
     "client_of",
     "create_app",
+    "uvicorn_config",
 ]
 
 # These need packages of the extra `serve`, or are for clients alone.
@@ -32,6 +34,7 @@ _OPTIONAL = {
     "Remote": "remote",
     "client_of": "client",
     "create_app": "app",
+    "uvicorn_config": "protocol",
 }
 
 

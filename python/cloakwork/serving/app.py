@@ -10,6 +10,7 @@ import logging
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
@@ -18,11 +19,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from cloakwork.errors import CloakworkError, ServingError
-from cloakwork.serving import refusals
+from cloakwork.serving import bodies, refusals
 from cloakwork.serving.desk import Desk
 from cloakwork.serving.limits import Limits
 from cloakwork.serving.servable import Servable
 from cloakwork.serving.tokens import Guard
+
+_TICK_SECONDS = 0.25
 
 log = logging.getLogger("cloakwork.serving")
 
@@ -34,10 +37,11 @@ def create_app(
     folder: str | Path,
     token: str | None = None,
 ) -> FastAPI:
-    """An application that runs models on encrypted inputs; uvicorn runs it, in one process.
+    """An application that runs models on encrypted inputs; `uvicorn_config` says how it is served.
 
     folder   where clients' evaluation keys are kept, for this server alone
-    token    that every request must have, as `Authorization: Bearer TOKEN`; /health stays open
+    token    that every request must have, as `Authorization: Bearer TOKEN`; /health and
+             /ready stay open
 
     Raises ParamError for models of one name, for insecure parameters (unless the limits accept
     them), for a memory limit that the planned peaks exceed, and for a token that is short.
@@ -53,7 +57,7 @@ def create_app(
         cleaning.cancel()
         await asyncio.gather(cleaning, return_exceptions=True)
         await desk.engine.stop()
-        desk.store.folder.close()
+        desk.store.close()
 
     app = FastAPI(
         title="cloakwork", lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None
@@ -61,8 +65,10 @@ def create_app(
     _models(app, desk)
     _keys(app, desk)
     _runs(app, desk)
+    app.state.door, app.state.limits = desk.door, desk.limits
     if guard is not None:
         app.add_middleware(guard.before)
+    app.add_middleware(bodies.framed_once)
     app.add_exception_handler(ClientDisconnect, _left)
     for kind in (HTTPException, CloakworkError, OSError, Exception):
         app.add_exception_handler(kind, _refused)
@@ -70,9 +76,10 @@ def create_app(
 
 
 async def _clean(desk: Desk) -> None:
-    """Remove what expired, about once a second."""
+    """Close connections that are late, and remove what expired, some times a second."""
     while True:
-        await asyncio.sleep(1)
+        await asyncio.sleep(_TICK_SECONDS)
+        desk.door.tick(monotonic())
         try:
             desk.expire()
         except OSError as error:
@@ -104,6 +111,12 @@ def _models(app: FastAPI, desk: Desk) -> None:
     @app.get("/health")
     async def health() -> dict[str, str]:
         return {"status": "ok"}
+
+    @app.get("/ready")
+    async def ready() -> JSONResponse:
+        if desk.is_ready():
+            return JSONResponse({"status": "ready"})
+        raise refusals.busy("the server", "room for a request", "none at the moment", 5)
 
     @app.get("/v1/models")
     async def models() -> list[dict[str, Any]]:

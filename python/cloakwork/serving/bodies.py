@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
@@ -14,12 +15,45 @@ from cloakwork.serving import refusals
 
 if TYPE_CHECKING:
     from fastapi import Request
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+    from cloakwork.serving.ledger import Claim
+    from cloakwork.serving.limits import Limits
 
 BINARY = "application/octet-stream"
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 _NOTHING = re.compile(r"bytes \*/(\d{1,18})")
 _LENGTH = re.compile(r"\d{1,18}")
-_PIECE_BYTES = 1 << 20
+PIECE_BYTES = 1 << 20
+_ENDING_BYTES = 32
+
+
+def framed_once(app: ASGIApp) -> ASGIApp:
+    """The application behind a check: a body has a stated length, or chunks, never both.
+
+    A proxy in front may read the one where this server reads the other (RFC 9112, 6.3).
+    """
+
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            names = [name for name, _ in scope["headers"]]
+            lengths, codings = names.count(b"content-length"), names.count(b"transfer-encoding")
+            if lengths + codings > 1:
+                await _doubled(lengths, codings)(scope, receive, send)
+                return
+        await app(scope, receive, send)
+
+    return checked
+
+
+def _doubled(lengths: int, codings: int) -> ASGIApp:
+    from fastapi.responses import JSONResponse
+
+    wanted = "one Content-Length, or one Transfer-Encoding"
+    got = f"{lengths} and {codings} of them"
+    hint = "state the length of the body alone"
+    found = ServingError(refusals.BAD, "the body's framing", wanted, got, hint)
+    return JSONResponse(refusals.as_json(found), found.status, {"Connection": "close"})
 
 
 def announced(request: Request, most: int) -> int:
@@ -57,44 +91,99 @@ def content_range(request: Request, length: int) -> tuple[int, int]:
     return first, total
 
 
-async def pieces(request: Request, pause_seconds: float) -> AsyncIterator[bytes]:
-    """The body in pieces of about 1 MiB; ServingError, 408, for a client that pauses too long.
+class Body:
+    """The body of a request as it arrives, by its announced length and the limits of time."""
 
-    The last piece before a lost connection is given, too; then ClientDisconnect is raised.
-    """
-    held: list[bytes] = []
-    size = 0
-    stream = _received(request, pause_seconds)
-    while True:
-        try:
-            held.append(await anext(stream))
-        except (StopAsyncIteration, ClientDisconnect, ServingError) as ending:
-            yield b"".join(held)
-            if isinstance(ending, StopAsyncIteration):
+    def __init__(self, request: Request, length: int, limits: Limits) -> None:
+        self._request, self._length, self._limits = request, length, limits
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body in pieces of about 1 MiB; ServingError, 408, for a client that is too slow.
+
+        The last piece before a lost connection is given, too; then ClientDisconnect is raised.
+        """
+        held: list[bytes] = []
+        size = 0
+        stream = self._received()
+        while True:
+            try:
+                held.append(await anext(stream))
+            except (StopAsyncIteration, ClientDisconnect, ServingError) as ending:
+                yield b"".join(held)
+                if isinstance(ending, StopAsyncIteration):
+                    return
+                raise
+            size += len(held[-1])
+            if size >= PIECE_BYTES:
+                yield b"".join(held)
+                held, size = [], 0
+
+    async def whole(self, claim: Claim) -> bytes:
+        """The whole body, of which each part is claimed before it is kept."""
+        held: list[bytes] = []
+        size = 0
+        async for piece in self._received():
+            size += len(piece)
+            claim.resize(size)
+            held.append(piece)
+        # The parts, and the whole.
+        claim.resize(2 * size)
+        return b"".join(held)
+
+    async def ending(self) -> tuple[int, bytes]:
+        """The length and the last 32 bytes of a body, of which nothing else is kept."""
+        size, last = 0, b""
+        async for piece in self._received():
+            size += len(piece)
+            last = (last + piece[-_ENDING_BYTES:])[-_ENDING_BYTES:]
+        return size, last
+
+    async def _received(self) -> AsyncIterator[bytes]:
+        """The body as it arrives."""
+        stream = aiter(self._request.stream())
+        pace = Pace(self._limits)
+        while True:
+            begun = monotonic()
+            try:
+                async with asyncio.timeout(pace.left_seconds):
+                    piece = await anext(stream)
+            except StopAsyncIteration:
                 return
-            raise
-        size += len(held[-1])
-        if size >= _PIECE_BYTES:
-            yield b"".join(held)
-            held, size = [], 0
+            except TimeoutError:
+                raise pace.refusal() from None
+            pace.add(len(piece), monotonic() - begun)
+            if pace.arrived_bytes > self._length:
+                wanted = f"{self._length} bytes, by Content-Length"
+                raise ServingError(refusals.BAD, "body", wanted, "more", "send it again")
+            yield piece
 
 
-async def whole(request: Request, pause_seconds: float) -> bytes:
-    """The whole body."""
-    return b"".join([piece async for piece in _received(request, pause_seconds)])
+class Pace:
+    """How long a client may take for a body: no long pause, and no low rate.
 
+    Only the time counts in which the server waits for the client.
+    """
 
-async def _received(request: Request, pause_seconds: float) -> AsyncIterator[bytes]:
-    """The body as it arrives."""
-    stream = aiter(request.stream())
-    while True:
-        try:
-            async with asyncio.timeout(pause_seconds):
-                piece = await anext(stream)
-        except StopAsyncIteration:
-            return
-        except TimeoutError:
-            wanted, got = f"a piece every {pause_seconds:g} s", "none"
-            hint = "send it again; uploads continue where they ended"
-            raise ServingError(refusals.LATE, "body", wanted, got, hint) from None
-        yield piece
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self.arrived_bytes, self.waited_seconds = 0, 0.0
+
+    def add(self, size_bytes: int, waited_seconds: float) -> None:
+        """Count a piece, and the time in which the server waited for it."""
+        self.arrived_bytes += size_bytes
+        self.waited_seconds += waited_seconds
+
+    @property
+    def left_seconds(self) -> float:
+        """The longest wait for the next piece; 0 for a body that is too slow."""
+        limits = self._limits
+        allowed = limits.read_seconds + self.arrived_bytes / limits.rate_bytes
+        return max(min(limits.read_seconds, allowed - self.waited_seconds), 0.0)
+
+    def refusal(self) -> ServingError:
+        """The refusal of a body that is too slow."""
+        limits = self._limits
+        wanted = f"a piece every {limits.read_seconds:g} s, and {limits.rate_bytes} bytes a second"
+        got = f"{self.arrived_bytes} bytes so far"
+        hint = "send it again; uploads continue where they ended"
+        return ServingError(refusals.LATE, "body", wanted, got, hint)

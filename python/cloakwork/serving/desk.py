@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,19 +17,33 @@ from starlette.requests import ClientDisconnect
 from cloakwork.errors import LoadError, ParamError, ServingError
 from cloakwork.fhe.security import admit
 from cloakwork.serving import bodies, names, refusals
+from cloakwork.serving.door import Door
 from cloakwork.serving.engine import Engine
 from cloakwork.serving.keystore import KeyStore, Upload
+from cloakwork.serving.ledger import Claim, Ledger, client_at
 from cloakwork.serving.limits import Limits
 from cloakwork.serving.resident import ResidentKeys
-from cloakwork.serving.runs import Run, Runs
-from cloakwork.serving.servable import Servable, check_keys
+from cloakwork.serving.runs import RUN_BYTES, Run, Runs
+from cloakwork.serving.servable import Servable, check_keys, held_bytes
 
 if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+    from cloakwork.fhe.ciphertext import Ciphertext
     from cloakwork.fhe.keys.evaluation import EvaluationKeys
 
 
 # Beyond the cores; the interpreter's pool of threads has two more, which read bodies.
 _MORE_RUNS = 2
+# The bytes of requests and results, unless the limits say them.
+_LEAST_HELD, _MOST_HELD = 1 << 24, 1 << 30
+# An upload's next piece, and its parts, from which it is joined.
+_UPLOAD_BYTES = 2 * bodies.PIECE_BYTES
+# The piece of a result that is sent at once.
+_ANSWER_BYTES = 1 << 16
+# Inputs in memory, at most, by their bytes in a file: words grow to eight bytes, and a half of a
+# fresh ciphertext is made from its seed.
+_EXPANSION = 4
 
 
 class Desk:
@@ -40,11 +55,15 @@ class Desk:
         self.limits = limits
         self.models = {model.name: model for model in models}
         self.described = {model.name: model.describe() for model in models}
-        left = _memory_for_keys(models, limits)
+        left, held = _memory(models, limits)
+        share = held // 2 if limits.client_bytes is None else min(limits.client_bytes, held)
+        self.ledger = Ledger(held, share)
+        self.door = Door(limits, self.ledger)
         self.resident = ResidentKeys(left, limits.insecure, self._forget)
         accepted = {model.parameters.fingerprint for model in models}
         self.store = KeyStore(folder, limits, accepted, self.resident.drop)
-        self.engine, self.runs = Engine(limits, self.store, self.resident), Runs(limits)
+        self.engine = Engine(limits, self.store, self.resident)
+        self.runs = Runs(limits, self.ledger)
 
     def _forget(self, keys: EvaluationKeys) -> None:
         for model in self.models.values():
@@ -64,9 +83,18 @@ class Desk:
             "open_runs": len(self.runs.open),
             "queue": self.limits.queue,
             "waiting_seconds": self.engine.waiting_seconds,
+            "connections": len(self.door.open),
+            "connections_limit": self.door.most,
+            "held_bytes": self.ledger.used_bytes,
+            "held_bytes_limit": self.ledger.pool_bytes,
             "key_bytes_in_memory": self.resident.used_bytes,
             "key_bytes_on_disk": self.store.used_bytes,
         }
+
+    def is_ready(self) -> bool:
+        """Whether a request would find the engine, a place in the queue, and memory."""
+        has_place = len(self.runs.open) < self.limits.queue
+        return self.engine.is_running and has_place and not self.ledger.is_full
 
     def expire(self) -> None:
         """Remove everything that nobody used for too long."""
@@ -79,10 +107,22 @@ class Desk:
         first, total = bodies.content_range(request, length)
         self.store.check_name(fingerprint)
         if self.store.has(fingerprint):
-            return self.store.state(fingerprint)
-        upload = self.store.begin(fingerprint, first, total)
+            if await asyncio.to_thread(self.store.is_whole, fingerprint):
+                return self.store.state(fingerprint)
+            self.store.damaged(fingerprint)
+        client = client_at(request.client.host if request.client else None)
+        with self.ledger.claim(client, min(length, _UPLOAD_BYTES)) as claim:
+            body = bodies.Body(request, length, self.limits)
+            return await self._upload(fingerprint, (first, total), body, claim)
+
+    async def _upload(
+        self, fingerprint: str, part: tuple[int, int], body: bodies.Body, claim: Claim
+    ) -> dict[str, object]:
+        """Receive a part; `part` is its first byte, and the length of the whole."""
+        upload = self.store.begin(fingerprint, *part)
+        total = part[1]
         try:
-            await self._receive(request, upload)
+            await self._receive(body, upload, claim)
             if upload.file.offset >= total:
                 await self._accept(upload)
         except ClientDisconnect:
@@ -95,13 +135,17 @@ class Desk:
             self.store.end(upload)
         return self.store.state(fingerprint)
 
-    async def _receive(self, request: Request, upload: Upload) -> None:
-        async for piece in bodies.pieces(request, self.limits.read_seconds):
+    async def _receive(self, body: bodies.Body, upload: Upload, claim: Claim) -> None:
+        room = claim.size_bytes
+        async for piece in body.pieces():
             if upload.file.offset + len(piece) > upload.size_bytes:
                 hint = "send it again from its beginning"
                 wanted = f"{upload.size_bytes} bytes"
                 raise ServingError(refusals.BAD, "upload", wanted, "more", hint)
+            # The head of a file is kept until it is whole, and twice while it is read.
+            claim.resize(room + 2 * (len(upload.beginning) + len(piece)))
             if held := self.store.received(upload, piece):
+                claim.resize(room + len(held))
                 await asyncio.to_thread(upload.file.append, held)
         if not upload.file.offset:
             wanted, hint = "at least the file's head in one request", "send a longer first part"
@@ -119,24 +163,40 @@ class Desk:
     async def begin(self, request: Request, model: str, name: str) -> Run:
         """The run of a request: a new one, or that of an earlier request with this id."""
         wanted, held = self.model(model), self.runs.find(name)
-        length = bodies.announced(request, self.limits.request_bytes)
-        keys = self._named_keys(request, wanted)
+        # A body, and its inputs, must fit into the client's share.
+        fitting = self.ledger.client_bytes // (1 + _EXPANSION)
+        length = bodies.announced(request, min(self.limits.request_bytes, fitting))
+        keys, body = self._named_keys(request, wanted), bodies.Body(request, length, self.limits)
         if held is not None and not held.may_begin_again:
-            body = await bodies.whole(request, self.limits.read_seconds)
-            return self.runs.same(held, _identity(model, keys, body))
-        waiting = self.engine.waiting_seconds
-        with self.store.pinned(keys), self.runs.reserved(length, waiting):
-            body = await bodies.whole(request, self.limits.read_seconds)
-            insecure = self.limits.insecure
-            inputs = await asyncio.to_thread(wanted.read, body, insecure=insecure)
+            return self.runs.same(held, (wanted.name, keys, *await body.ending()))
+        self.runs.check_room(self.engine.waiting_seconds)
+        client = client_at(request.client.host if request.client else None)
+        self.ledger.check(client, 2 * length)
+        with self.store.pinned(keys), ExitStack() as kept:
+            claim = kept.enter_context(self.ledger.claim(client))
+            identity, inputs = await self._inputs(body, wanted, keys, claim)
             if keys is not None:
-                async with self.resident.using(keys, self.store.path(keys)) as loaded:
-                    check_keys(wanted, loaded, inputs)
-            run = Run(name, wanted, keys, _identity(model, keys, body), inputs, len(body))
-            found = self.runs.add(run)
+                async with self.engine.keys(keys) as loaded:
+                    if loaded is not None:
+                        check_keys(wanted, loaded, inputs)
+            run = Run(name, wanted, keys, identity, inputs, claim)
+            found = self.runs.add(run, self.engine.waiting_seconds)
             if found is run:
+                kept.pop_all()
                 await self.engine.submit(run)
             return found
+
+    async def _inputs(
+        self, body: bodies.Body, model: Servable, keys: str | None, claim: Claim
+    ) -> tuple[tuple[object, ...], Mapping[str, Ciphertext]]:
+        """The identity and the inputs of a request; the claim is for them, and for the result."""
+        data = await body.whole(claim)
+        claim.resize((1 + _EXPANSION) * len(data))
+        inputs = await asyncio.to_thread(model.read, data, insecure=self.limits.insecure)
+        size = sum(map(held_bytes, inputs.values())) + model.result_bytes
+        claim.resize(RUN_BYTES + size)
+        # A body ends with its checksum, which its reader compared.
+        return (model.name, keys, len(data), data[-32:]), inputs
 
     def _named_keys(self, request: Request, model: Servable) -> str | None:
         """The fingerprint of the keys of a request, which must be uploaded."""
@@ -158,7 +218,7 @@ class Desk:
         queue, spent = run.seconds
         headers = {"Cloakwork-Queue-Seconds": f"{queue:.6f}", "Cloakwork-Batch": str(run.batch)}
         headers["Cloakwork-Run-Seconds"] = f"{spent:.6f}"
-        return Response(run.result, media_type=bodies.BINARY, headers=headers)
+        return _Result(run, headers)
 
     def _wait(self, request: Request) -> float:
         """The seconds that a request waits: `wait=` up to the limit."""
@@ -173,9 +233,24 @@ class Desk:
         return min(wait, self.limits.wait_seconds)
 
 
-def _identity(model: str, keys: str | None, body: bytes) -> tuple[str, str | None, int, bytes]:
-    """Equal for equal requests: a body ends with its checksum, which its reader compares."""
-    return model, keys, len(body), body[-32:]
+class _Result(Response):
+    """A result in pieces, so that no connection holds a copy of the whole."""
+
+    def __init__(self, run: Run, headers: dict[str, str]) -> None:
+        length = {"Content-Length": str(len(run.result))}
+        super().__init__(media_type=bodies.BINARY, headers=headers | length)
+        self._run = run
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it; the run is not forgotten meanwhile."""
+        data = memoryview(self._run.result)
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        with self._run.watched_by_one():
+            await send(start)
+            while data:
+                piece, data = bytes(data[:_ANSWER_BYTES]), data[_ANSWER_BYTES:]
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _ended(request: Request, run: Run, wait: float) -> bool:
@@ -210,8 +285,11 @@ def _check_models(models: Sequence[Servable], limits: Limits) -> None:
             raise ParamError("parameters", f"those of {model.name}", allowed) from error
 
 
-def _memory_for_keys(models: Sequence[Servable], limits: Limits) -> int:
-    """The memory that is left for keys; ParamError if the runs' planned peaks leave none."""
+def _memory(models: Sequence[Servable], limits: Limits) -> tuple[int, int]:
+    """The memory for keys, and for the bytes of requests and results.
+
+    Raises ParamError if the runs' planned peaks leave none.
+    """
     total = limits.memory_bytes
     if total is None:
         total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 4 // 5
@@ -222,4 +300,12 @@ def _memory_for_keys(models: Sequence[Servable], limits: Limits) -> int:
     if peak >= total:
         allowed = f"more than {peak}, the planned peak of {limits.parallel} runs, and room for keys"
         raise ParamError("memory_bytes", total, allowed)
-    return total - peak
+    left = total - peak
+    held = limits.held_bytes
+    if held is None:
+        held = min(max(left // 4, _LEAST_HELD), _MOST_HELD)
+    if held >= left:
+        taken = f"{peak} for runs, {held} for requests"
+        allowed = f"more than {peak + held}: {taken}, and room for keys"
+        raise ParamError("memory_bytes", total, allowed)
+    return left - held, held

@@ -11,11 +11,11 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from cloakwork.errors import ServingError
+from cloakwork.errors import LoadError, ServingError
 from cloakwork.serving import refusals
 from cloakwork.serving.keystore import KeyStore
 from cloakwork.serving.limits import Limits
@@ -62,6 +62,11 @@ class Engine:
         await asyncio.gather(*self._workers, return_exceptions=True)
 
     @property
+    def is_running(self) -> bool:
+        """Whether it was started, and not stopped."""
+        return any(not worker.done() for worker in self._workers)
+
+    @property
     def waiting_seconds(self) -> float:
         """An estimate of the time until a new run starts."""
         return self._mean_seconds * (len(self._pending) + 1) / self._limits.parallel
@@ -69,7 +74,8 @@ class Engine:
     async def submit(self, run: Run) -> None:
         """Queue a run; its keys stay on the disk until it is over."""
         if run.keys is not None:
-            self._store.get(run.keys).pins += 1
+            run.pinned = self._store.get(run.keys)
+            run.pinned.pins += 1
         async with self._arrived:
             self._pending.append(run)
             self._arrived.notify()
@@ -85,8 +91,9 @@ class Engine:
                 _fail(batch, error)
             finally:
                 self._running.difference_update(batch)
-                if (used := batch[0].keys) is not None:
-                    self._store.get(used).pins -= len(batch)
+                for run in batch:
+                    if run.pinned is not None:
+                        run.pinned.pins -= 1
 
     def _taken(self) -> list[Run]:
         """The oldest run, and pending ones of the same model and keys."""
@@ -105,20 +112,28 @@ class Engine:
     async def _together(self, batch: list[Run]) -> None:
         if not any(run.is_wanted for run in batch):
             return
-        async with self._keys(batch[0].keys) as keys:
+        async with self.keys(batch[0].keys) as keys:
             wanted = [run for run in batch if run.is_wanted]
             for group in batch[0].model.grouped([run.inputs for run in wanted]):
                 if left := [wanted[number] for number in group if wanted[number].is_wanted]:
                     await self._at_once(left, keys)
 
     @asynccontextmanager
-    async def _keys(self, fingerprint: str | None) -> AsyncIterator[EvaluationKeys | None]:
-        """Keys in memory; None for a model that needs none."""
+    async def keys(self, fingerprint: str | None) -> AsyncIterator[EvaluationKeys | None]:
+        """Keys in memory; None for a model that needs none.
+
+        Raises ServingError, 404, for a file that was damaged on the disk: it is removed.
+        """
         if fingerprint is None:
             yield None
             return
-        async with self._resident.using(fingerprint, self._store.path(fingerprint)) as keys:
-            yield keys
+        using = self._resident.using(fingerprint, self._store.path(fingerprint))
+        async with AsyncExitStack() as stack:
+            try:
+                loaded = await stack.enter_async_context(using)
+            except LoadError:
+                raise self._store.damaged(fingerprint) from None
+            yield loaded
 
     async def _at_once(self, group: list[Run], keys: EvaluationKeys | None) -> None:
         """One run for all requests of a group."""

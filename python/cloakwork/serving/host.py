@@ -10,17 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
-from fastapi import FastAPI
 
-from cloakwork import files
 from cloakwork.errors import ParamError
 from cloakwork.serving.app import create_app
+from cloakwork.serving.door import BACKLOG
 from cloakwork.serving.limits import Limits
+from cloakwork.serving.protocol import uvicorn_config
 from cloakwork.serving.servable import Servable
 
 _MOST_PORT = 65535
-# How long requests may finish after Ctrl-C.
-_GRACE_SECONDS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +40,14 @@ class Place:
             if file is not None and not file.is_file():
                 raise ParamError(f"--ssl-{name}", str(file), "a file (PEM)")
         if self.ssl_certfile is not None:
-            _check_certificate(self.ssl_certfile, self.ssl_keyfile)
+            _certificate(self.ssl_certfile, self.ssl_keyfile)
+
+    @property
+    def tls(self) -> ssl.SSLContext | None:
+        """The certificate for https, if it has one."""
+        if self.ssl_certfile is None:
+            return None
+        return _certificate(self.ssl_certfile, self.ssl_keyfile)
 
     @property
     def scheme(self) -> str:
@@ -64,7 +69,8 @@ def run(
     that cannot be used.
     """
     with _listening(place) as listening, suppress(KeyboardInterrupt):
-        config = _config(create_app(models, limits, folder=folder, token=token), place)
+        app = create_app(models, limits, folder=folder, token=token)
+        config = uvicorn_config(app, tls=place.tls)
         for model in models:
             peak = model.peak_bytes(limits.threads) / 2**20
             say(f"model {model.name} ({model.fingerprint[:8]}): a run takes {peak:.1f} MiB")
@@ -76,33 +82,22 @@ def run(
         uvicorn.Server(config).run(sockets=[listening])
 
 
-def _config(app: FastAPI, place: Place) -> uvicorn.Config:
-    certificate, private = place.ssl_certfile, place.ssl_keyfile
-    return uvicorn.Config(
-        app,
-        log_level="warning",
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-        lifespan="on",
-        ws="none",
-        ssl_certfile=None if certificate is None else files.name_of(certificate),
-        ssl_keyfile=None if private is None else files.name_of(private),
-    )
-
-
-def _check_certificate(certificate: Path, private: Path | None) -> None:
+def _certificate(certificate: Path, private: Path | None) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, private)
+        context.load_cert_chain(certificate, private)
     except OSError as error:
         got = f"{certificate} with {private or certificate}"
         allowed = f"a certificate and its private key, PEM: {error}"
         raise ParamError("--ssl-certfile", got, allowed) from error
+    return context
 
 
 def _listening(place: Place) -> socket.socket:
     """The open socket; ParamError for an address that is taken, or not of this machine."""
     family = socket.AF_INET6 if ":" in place.host else socket.AF_INET
     try:
-        return socket.create_server((place.host, place.port), family=family, backlog=256)
+        return socket.create_server((place.host, place.port), family=family, backlog=BACKLOG)
     except OSError as error:
         got, why = f"{place.host}:{place.port}", error.strerror or str(error)
         raise ParamError("--host, --port", got, f"a free address of this machine: {why}") from error

@@ -3,38 +3,46 @@
 A key set is named by its fingerprint: the checksum at the end of its file, 64 hexadecimal digits.
 `FINGERPRINT.part` grows while a client sends it; `FINGERPRINT.key` is a file that was received
 whole, loaded strictly, and has this checksum.  A set that a run uses is never removed; where the
-quota is short, the least recently used other set goes.
+quota is short, the least recently used other set goes.  A file that was damaged on the disk is
+removed when it is found, and its client is asked for it again.
 """
 
 from __future__ import annotations
 
+import logging
 import re
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from time import time
+from time import monotonic
 
 from cloakwork.errors import LoadError, ServingError
 from cloakwork.fhe.files import container
 from cloakwork.serving import refusals
+from cloakwork.serving.ages import Ages
 from cloakwork.serving.limits import Limits
-from cloakwork.serving.partial import OwnFolder, Partial
+from cloakwork.serving.partial import OwnFolder, Partial, checksum_of
 from cloakwork.serving.servable import check_kind
+
+log = logging.getLogger("cloakwork.serving")
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 _MOST_HEAD = 1 << 22
-_NOTED_SECONDS = 60.0
 
 
 @dataclass
 class KeySet:
-    """A complete set: its file's length, when it was last used, and by how many runs it is."""
+    """A complete set: its file's length, and how many runs use it.
+
+    verified   facts of the file when its checksum was right: it was not written since
+    """
 
     fingerprint: str
     size_bytes: int
-    used: float
     pins: int = 0
+    verified: tuple[int, ...] | None = None
 
 
 @dataclass
@@ -49,7 +57,7 @@ class Upload:
     fingerprint: str
     size_bytes: int
     file: Partial
-    touched: float
+    touched: float = field(default_factory=monotonic)
     busy: bool = False
     accepted: bool = False
     beginning: bytearray = field(default_factory=bytearray)
@@ -75,17 +83,27 @@ class KeyStore:
         self._parameters, self._removed = parameters, removed
         self._sets: dict[str, KeySet] = {}
         self.uploads: dict[str, Upload] = {}
+        self.ages = Ages(folder)
         for path in sorted(self._folder.iterdir()):
-            facts = path.stat()
-            if not _NAME.fullmatch(path.stem):
+            facts = path.lstat()
+            if not _NAME.fullmatch(path.stem) or path.suffix not in {".key", ".part"}:
                 continue
-            if path.suffix == ".key":
-                self._sets[path.stem] = KeySet(path.stem, facts.st_size, facts.st_mtime)
-            elif path.suffix == ".part":
+            if not stat.S_ISREG(facts.st_mode):
+                log.warning("%s... is no regular file, and not used", path.name[:8])
+            elif path.suffix == ".key":
+                self._sets[path.stem] = KeySet(path.stem, facts.st_size)
+            else:
                 # Its length is known when its client continues; until then, what it has counts.
                 self.uploads[path.stem] = Upload(
-                    path.stem, facts.st_size, Partial(path), facts.st_mtime, accepted=True
+                    path.stem, facts.st_size, Partial(path), accepted=True
                 )
+
+    def close(self) -> None:
+        """Keep the ages, and give the folder back."""
+        try:
+            self.ages.note(self._sets, now=True)
+        finally:
+            self.folder.close()
 
     @staticmethod
     def check_name(fingerprint: str) -> None:
@@ -104,11 +122,7 @@ class KeyStore:
         self.check_name(fingerprint)
         found = self._sets.get(fingerprint)
         if found is not None:
-            now = time()
-            if now - found.used > _NOTED_SECONDS:
-                # For a server that is started again.
-                self.path(fingerprint).touch()
-            found.used = now
+            self.ages.use(fingerprint)
             return found
         upload = self.uploads.get(fingerprint)
         place = f"keys {fingerprint[:8]}..."
@@ -125,17 +139,48 @@ class KeyStore:
     def pinned(self, fingerprint: str | None) -> Iterator[None]:
         """Keep a complete set, if one is named, from being removed."""
         one = None if fingerprint is None else self.get(fingerprint)
-        if one is not None:
-            one.pins += 1
+        if one is None:
+            yield
+            return
+        one.pins += 1
         try:
             yield
         finally:
-            if one is not None:
-                one.pins -= 1
+            one.pins -= 1
 
     def has(self, fingerprint: str) -> bool:
         """Whether a set is complete."""
         return fingerprint in self._sets
+
+    def is_whole(self, fingerprint: str) -> bool:
+        """Whether a complete set's file is what was uploaded; read again where it was written."""
+        one, facts = self._sets.get(fingerprint), self._facts(fingerprint)
+        if one is None or facts is None:
+            return False
+        if one.verified != facts and checksum_of(self.path(fingerprint)) == fingerprint:
+            one.verified = facts
+        return one.verified == facts
+
+    def _facts(self, fingerprint: str) -> tuple[int, ...] | None:
+        """Facts of a file that change when it is written; None if it is not there."""
+        try:
+            found = self.path(fingerprint).lstat()
+        except OSError:
+            return None
+        return found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+    def damaged(self, fingerprint: str) -> ServingError:
+        """Remove a set whose file is not what was uploaded, also while runs wait for it.
+
+        Returns the refusal that asks for the file again.
+        """
+        log.error("keys %s...: the file was damaged on the disk, and is removed", fingerprint[:8])
+        if (one := self._sets.get(fingerprint)) is not None:
+            self._drop(one)
+        wanted, got = "uploaded evaluation keys", "a file that was damaged on the server's disk"
+        hint = f"upload the file again: Remote.upload, PUT /v1/keys/{fingerprint}"
+        place = f"keys {fingerprint[:8]}..."
+        return ServingError(refusals.MISSING, place, wanted, got, hint)
 
     def state(self, fingerprint: str) -> dict[str, object]:
         """The progress of a set: state, offset and length; ServingError for an unknown one."""
@@ -169,16 +214,14 @@ class KeyStore:
         if upload is not None:
             self._reserve(total - upload.size_bytes)
         else:
-            upload = Upload(
-                fingerprint, total, Partial(self._folder / f"{fingerprint}.part"), time()
-            )
+            upload = Upload(fingerprint, total, Partial(self._folder / f"{fingerprint}.part"))
             self.uploads[fingerprint] = upload
-        upload.size_bytes, upload.busy, upload.touched = total, True, time()
+        upload.size_bytes, upload.busy, upload.touched = total, True, monotonic()
         return upload
 
     def end(self, upload: Upload) -> None:
         """Give back an upload; one without any stored byte is forgotten."""
-        upload.busy, upload.touched = False, time()
+        upload.busy, upload.touched = False, monotonic()
         upload.beginning.clear()
         if not upload.file.offset:
             self.uploads.pop(upload.fingerprint, None)
@@ -229,7 +272,9 @@ class KeyStore:
         fingerprint = upload.fingerprint
         upload.file.complete(self.path(fingerprint))
         self.uploads.pop(fingerprint, None)
-        self._sets[fingerprint] = KeySet(fingerprint, upload.size_bytes, time())
+        self._sets[fingerprint] = KeySet(fingerprint, upload.size_bytes)
+        self._sets[fingerprint].verified = self._facts(fingerprint)
+        self.ages.use(fingerprint)
 
     def discard(self, upload: Upload) -> None:
         """Remove an upload."""
@@ -250,13 +295,14 @@ class KeyStore:
 
     def _drop(self, one: KeySet) -> None:
         self._sets.pop(one.fingerprint, None)
+        self.ages.forget(one.fingerprint)
         self.path(one.fingerprint).unlink(missing_ok=True)
         self._removed(one.fingerprint)
 
     def _reserve(self, more: int) -> None:
         """Make room for bytes; the least recently used sets go that no run uses."""
         most, used = self._limits.keys_bytes, self.used_bytes + more
-        unused = sorted((one for one in self._sets.values() if not one.pins), key=_last_use)
+        unused = sorted((one for one in self._sets.values() if not one.pins), key=self._last_use)
         needed = used - sum(one.size_bytes for one in unused)
         if needed > most:
             got = f"{needed} bytes with those in use and those being uploaded"
@@ -276,14 +322,15 @@ class KeyStore:
 
     def expire(self) -> None:
         """Remove sets and uploads that were not used for too long."""
-        now = time()
+        now = self.ages.now
         for one in list(self._sets.values()):
-            if not one.pins and now - one.used > self._limits.key_seconds:
+            if not one.pins and now - self._last_use(one) > self._limits.key_seconds:
                 self._drop(one)
+        now = monotonic()
         for upload in list(self.uploads.values()):
             if not upload.busy and now - upload.touched > self._limits.upload_seconds:
                 self.discard(upload)
+        self.ages.note(self._sets)
 
-
-def _last_use(one: KeySet) -> float:
-    return one.used
+    def _last_use(self, one: KeySet) -> float:
+        return self.ages.last_use(one.fingerprint)

@@ -17,17 +17,27 @@ class Limits:
     """The memory, disk and time that clients may use.
 
     request_bytes     the longest body of a run
-    waiting_bytes     all bodies of runs that wait or run
+    held_bytes        all bytes of connections, requests, waiting inputs and kept results; default:
+                      a quarter of what the runs leave of `memory_bytes`, 16 MiB to 1 GiB
+    client_bytes      those of the requests and results of one client, by its address; default:
+                      half of `held_bytes`
+    connections       open ones; a new one takes the place of one that waits for a request
+    client_connections
+                      those of one client
+    head_seconds      until the head of a request has arrived
+    idle_seconds      a connection without a next request is closed after it
+    request_seconds   of a whole request, from its first byte to the last one of its answer
     queue             runs that wait or run; a request beyond them gets 503 with Retry-After
     parallel          runs at a time, each with `threads` threads (default: the cores, shared)
     batch             runs of the same model and keys that a worker takes at once
-    memory_bytes      the planned peak times `parallel`, and loaded keys; default: 80 % of the
-                      machine's memory
+    memory_bytes      the planned peak times `parallel`, `held_bytes`, and loaded keys; default:
+                      80 % of the machine's memory
     key_set_bytes     the longest file of evaluation keys
     keys_bytes        all of them on disk, with those that are being uploaded
-    key_seconds       key sets that nobody used for so long are removed
+    key_seconds       key sets that nobody used for so long, while a server ran, are removed
     upload_seconds    unfinished uploads that got nothing for so long are removed
-    read_seconds      the longest pause of a client that sends a body
+    read_seconds      the longest pause of a client that sends a body, or reads an answer
+    rate_bytes        the least bytes of a body a second, on average, after `read_seconds`
     wait_seconds      the longest time that a request waits for its result; then it gets 202
     run_seconds       the longest run
     abandon_seconds   a run without any client that asks for it for so long is cancelled
@@ -40,7 +50,13 @@ class Limits:
     """
 
     request_bytes: int = 256 * _MIB
-    waiting_bytes: int = _GIB
+    held_bytes: int | None = None
+    client_bytes: int | None = None
+    connections: int = 512
+    client_connections: int = 128
+    head_seconds: float = 10.0
+    idle_seconds: float = 5.0
+    request_seconds: float = 3600.0
     queue: int = 64
     parallel: int = 1
     threads: int | None = None
@@ -51,6 +67,7 @@ class Limits:
     key_seconds: float = 7 * 86400.0
     upload_seconds: float = 3600.0
     read_seconds: float = 30.0
+    rate_bytes: int = 1024
     wait_seconds: float = 25.0
     run_seconds: float = 600.0
     abandon_seconds: float = 30.0

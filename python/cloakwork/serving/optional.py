@@ -8,7 +8,7 @@ from typing import Any
 from cloakwork.errors import ParamError
 from cloakwork.wording import installing
 
-_PACKAGES = {"fastapi", "httpx", "starlette", "uvicorn"}
+_PACKAGES = {"fastapi", "h11", "httpx", "starlette", "uvicorn"}
 
 
 def imported(module: str) -> Any:

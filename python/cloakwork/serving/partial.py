@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 from fcntl import LOCK_EX, LOCK_NB, flock
+from hashlib import blake2b
 from pathlib import Path
 
 from cloakwork.errors import ParamError
 
 _MODE = 0o600
 _OTHERS_WRITE = 0o022
+_CHECKSUM_BYTES = 32
+_PIECE_BYTES = 1 << 20
 
 
 class OwnFolder:
@@ -91,3 +94,20 @@ def _sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def checksum_of(path: Path) -> str | None:
+    """The checksum of a file of keys, which it ends with; None for another file."""
+    found, left = blake2b(digest_size=_CHECKSUM_BYTES), b""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            while piece := os.read(handle, _PIECE_BYTES):
+                left += piece
+                found.update(left[:-_CHECKSUM_BYTES])
+                left = left[-_CHECKSUM_BYTES:]
+        finally:
+            os.close(handle)
+    except OSError:
+        return None
+    return left.hex() if left == found.digest() else None

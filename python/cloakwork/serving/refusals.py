@@ -16,7 +16,7 @@ from cloakwork.errors import (
 )
 
 BAD, WHO, MISSING, LATE, CONFLICT, LENGTH, LARGE, KIND = 400, 401, 404, 408, 409, 411, 413, 415
-RANGE, SENSELESS, GONE, INTERNAL, BUSY, SLOW = 416, 422, 499, 500, 503, 504
+RANGE, SENSELESS, MANY, GONE, INTERNAL, BUSY, SLOW = 416, 422, 429, 499, 500, 503, 504
 
 
 def busy(error: str, expected: str, got: str, seconds: float) -> ServingError:

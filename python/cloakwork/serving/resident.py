@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
 
 from cloakwork.errors import LoadError, ServingError
 from cloakwork.serving import refusals
@@ -40,7 +41,8 @@ class ResidentKeys:
     ) -> None:
         self._limit, self._insecure, self._forget = limit_bytes, insecure, forget
         self._held: dict[str, Loaded] = {}
-        self._loading: dict[str, asyncio.Lock] = {}
+        # A lock is held by those who load a set, or wait for it.
+        self._loading: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._promised = 0
 
     @property
@@ -69,7 +71,10 @@ class ResidentKeys:
     async def _load(self, fingerprint: str, path: Path) -> Loaded:
         # A file holds half of each key; the other half is expanded from its seed, and stored words
         # may be narrower than those in memory.
-        expected = 2 * path.stat().st_size
+        try:
+            expected = 2 * path.stat().st_size
+        except FileNotFoundError:
+            raise LoadError("the file is not there any more") from None
         self._make_room(expected)
         self._promised += expected
         try:

@@ -16,9 +16,13 @@ from cloakwork.serving.limits import Limits
 
 if TYPE_CHECKING:
     from cloakwork.fhe.ciphertext import Ciphertext
+    from cloakwork.serving.keystore import KeySet
+    from cloakwork.serving.ledger import Claim, Ledger
     from cloakwork.serving.servable import Servable
 
 _NAME = re.compile(r"[0-9a-f]{32}")
+# What a run takes beside its inputs and its result, also one that failed.
+RUN_BYTES = 4 << 10
 
 
 @dataclass(eq=False)
@@ -29,6 +33,8 @@ class Run:
     inputs     dropped when it has run
     state      "queued", "running", "done", "failed" or "cancelled"
     steps      finished ones, and all of them
+    claim      the bytes that it holds: its inputs and room for its result, then the result
+    pinned     its key set, which is not removed before its end
     watchers   requests that wait for it now
     seconds    in the queue, and of the run
     batch      how many runs a worker took together with it
@@ -39,7 +45,8 @@ class Run:
     keys: str | None
     identity: tuple[object, ...]
     inputs: Mapping[str, Ciphertext]
-    body_bytes: int
+    claim: Claim
+    pinned: KeySet | None = None
     state: str = "queued"
     steps: tuple[int, int] = (0, 0)
     result: bytes = b""
@@ -62,6 +69,7 @@ class Run:
         if not self.is_over:
             self.state, self.result, self.failure = state, result, failure
             self.inputs, self.begun = {}, monotonic()
+            self.claim.settle(RUN_BYTES + len(result))
             self.finished.set()
 
     def cancel(self) -> None:
@@ -99,11 +107,10 @@ class Run:
 class Runs:
     """All runs that are waiting, running, or over and not yet forgotten."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, ledger: Ledger) -> None:
         self._limits = limits
         self._held: dict[str, Run] = {}
-        self._reserved = 0
-        self._reserved_bytes = 0
+        ledger.make_room = self._make_room
 
     @staticmethod
     def check_name(name: str) -> None:
@@ -133,30 +140,23 @@ class Runs:
         """The runs that are not over."""
         return [run for run in self._held.values() if not run.is_over]
 
-    @contextmanager
-    def reserved(self, body_bytes: int, seconds: float) -> Iterator[None]:
-        """Room for a request whose body is read next; ServingError, 503, if there is none."""
-        waiting = len(self.open) + self._reserved
-        held = sum(run.body_bytes for run in self.open) + self._reserved_bytes
-        limits = self._limits
-        if waiting >= limits.queue:
-            raise refusals.busy("queue", f"fewer than {limits.queue} runs", f"{waiting}", seconds)
-        if held + body_bytes > limits.waiting_bytes:
-            wanted = f"at most {limits.waiting_bytes} bytes that wait"
-            raise refusals.busy("queue", wanted, f"{held + body_bytes}", seconds)
-        self._reserved += 1
-        self._reserved_bytes += body_bytes
-        try:
-            yield
-        finally:
-            self._reserved -= 1
-            self._reserved_bytes -= body_bytes
+    def check_room(self, seconds: float) -> None:
+        """ServingError, 503, if as many runs wait or run as may."""
+        most, waiting = self._limits.queue, len(self.open)
+        if waiting >= most:
+            raise refusals.busy("queue", f"fewer than {most} runs", f"{waiting}", seconds)
 
-    def add(self, run: Run) -> Run:
-        """Hold a run, or find it; ServingError, 409, for another request of this id."""
+    def add(self, run: Run, seconds: float) -> Run:
+        """Hold a run, or find it.
+
+        Raises ServingError: 409 for another request of this id, 503 if the queue is full.
+        """
         held = self._held.get(run.id)
         if held is not None and not held.may_begin_again:
             return self.same(held, run.identity)
+        self.check_room(seconds)
+        if held is not None:
+            held.claim.release()
         self._held[run.id] = run
         return run
 
@@ -174,10 +174,27 @@ class Runs:
         for run in self.open:
             if not run.watchers and now - run.watched > limits.abandon_seconds:
                 run.cancel()
-        over = [run for run in self._held.values() if run.is_over and not run.watchers]
-        over.sort(key=lambda run: run.begun)
-        held = sum(len(run.result) for run in over)
+        over = self._over()
+        held = sum(run.claim.size_bytes for run in over)
         for run in over:
             if now - run.begun > limits.result_seconds or held > limits.results_bytes:
-                held -= len(run.result)
-                del self._held[run.id]
+                held -= run.claim.size_bytes
+                self._forget(run)
+
+    def _make_room(self, client: str | None, missing: int) -> None:
+        """Forget the oldest results of a client, or of all, that nobody waits for."""
+        for run in self._over():
+            if missing <= 0:
+                return
+            if client in (None, run.claim.client):
+                missing -= run.claim.size_bytes
+                self._forget(run)
+
+    def _over(self) -> list[Run]:
+        """The runs that can be forgotten, the oldest first."""
+        over = [run for run in self._held.values() if run.is_over and not run.watchers]
+        return sorted(over, key=lambda run: run.begun)
+
+    def _forget(self, run: Run) -> None:
+        run.claim.release()
+        del self._held[run.id]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int], object]
 _PIECE_BYTES = 1 << 24
+# Room for the description of a ciphertext in its file.
+_HEAD_BYTES = 1 << 13
+_WORD_BYTES = 8
 
 
 @public("cloakwork.serving")
@@ -52,6 +56,10 @@ class Servable(Protocol):
 
     def peak_bytes(self, threads: int | None) -> int:
         """The planned memory of a run, without keys."""
+
+    @property
+    def result_bytes(self) -> int:
+        """The longest file of results."""
 
     def read(self, body: bytes, *, insecure: bool) -> Mapping[str, Ciphertext]:
         """The inputs in a body, checked: errors as of `fhe.load` and `Program.run`."""
@@ -128,6 +136,12 @@ class ServedProgram:
     def peak_bytes(self, threads: int | None) -> int:
         """The planned memory of a run, without keys."""
         return self._program.memory(threads=threads)[1]
+
+    @property
+    def result_bytes(self) -> int:
+        """The longest file of results: their words in memory, and their heads."""
+        held = sum(held_bytes(one) for one in self._results.values())
+        return held + _HEAD_BYTES * (1 + len(self._results))
 
     def read(self, body: bytes, *, insecure: bool) -> dict[str, Ciphertext]:
         """The inputs in a body, by name; each must match the example of the recording."""
@@ -219,6 +233,11 @@ def _parts(
         allowed = "a program of one client's ciphertexts, and of no other ciphertext"
         raise ParamError("model", path, allowed)
     return inputs, results, next(iter(own.bundles), None)  # type: ignore[return-value]
+
+
+def held_bytes(ciphertext: Ciphertext) -> int:
+    """The bytes of a ciphertext in memory."""
+    return prod(ciphertext.data.shape) * _WORD_BYTES
 
 
 def _digest(path: str) -> str:

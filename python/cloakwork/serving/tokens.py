@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # RFC 6750, 2.1, and long enough not to be guessed.
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{16,4096}={0,2}")
 _ALLOWED = "16 or more of A-Z a-z 0-9 . _ ~ + / - in one line, such as of: openssl rand -hex 32"
-# Anyone may ask whether the server is up.
-_OPEN = "/health"
+# Anyone may ask whether the server is up, and whether it takes requests.
+_OPEN = frozenset({"/health", "/ready"})
 
 
 def check(token: object, what: str) -> str:
@@ -68,7 +68,7 @@ class Guard:
         """The application behind this guard."""
 
         async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
-            if scope["type"] == "http" and scope["path"] != _OPEN:
+            if scope["type"] == "http" and scope["path"] not in _OPEN:
                 given = dict(scope["headers"]).get(b"authorization")
                 if (got := self.refuses(given)) is not None:
                     await _refusal(got)(scope, receive, send)
