@@ -14,7 +14,7 @@ from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.description import Description
 from cloakwork.compiler.importing import from_model
 from cloakwork.errors import LoadError, ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 from python.onnx_models import expected, model_of, node
 
 SMALL: dict[str, Any] = {"degree": 2**11, "insecure": True}

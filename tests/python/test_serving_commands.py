@@ -15,7 +15,7 @@ from cloakwork import fhe
 from cloakwork.cli import main, models
 from cloakwork.errors import ParamError
 from cloakwork.serving import Limits, ServedProgram, client, create_app, remote
-from python.serving_setup import nobody, running
+from python.serving_setup import answering, nobody, running
 
 X = np.array([0.5, -0.25, 1.0])
 WANTED = np.array([0.5 + 0.0625, -0.25 + 1, 1.0])
@@ -217,6 +217,17 @@ def test_a_query_to_a_server_that_is_not_there_is_said(
     with nobody() as url:
         assert main(["query", url, "keys", "x.npy"]) == 2
     assert "is it running?" in capsys.readouterr().err
+
+
+def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    words = dict.fromkeys(("error", "expected", "got", "hint"), "\x1b[2J\n\ud800")
+    body = json.dumps(words).encode()
+    head = b"HTTP/1.1 400 Bad\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with answering(head + body) as url:
+        assert main(["query", url, "keys", "x.npy"]) == 2
+    error = capsys.readouterr().err
+    assert "\x1b" not in error
+    assert error.splitlines()[-1].startswith("cloakwork: \\x1b[2J\\n\\ud800: expected")
 
 
 @pytest.mark.parametrize("failing", ["eval.key", "secret.key"])

@@ -18,7 +18,7 @@ from cloakwork.compiler.client_columns import ColumnNames
 from cloakwork.compiler.client_tail import CLIENT_KINDS, ClientTail
 from cloakwork.compiler.client_texts import TextColumn, as_table, coded
 from cloakwork.errors import ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 
 __all__ = ["ClientHead"]
 

@@ -14,7 +14,7 @@ from cloakwork.compiler.client_head import ClientHead
 from cloakwork.compiler.client_tail import ClientTail
 from cloakwork.compiler.ports import Port
 from cloakwork.errors import ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 from cloakwork.wording import listed, quoted
 
 # Files of version 1 have no guard; those of models without a head have version 2.

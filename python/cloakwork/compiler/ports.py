@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.compiler.layouts import Layout, laid_by
 from cloakwork.errors import ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 
 Floats = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.files.sets import CiphertextSet
 from cloakwork.fhe.keys.flooding import Disclosed
 from cloakwork.lazy import public
-from cloakwork.programs.notes import Member
 from cloakwork.serving.client import ProgramClient, Values
+from cloakwork.strict import Member
 
 if TYPE_CHECKING:
     from cloakwork.fhe.keys.keys import Keys
