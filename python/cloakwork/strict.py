@@ -7,7 +7,11 @@ missing, unknown or repeated members are LoadErrors that name the file and the p
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
+from math import inf, isfinite
 from typing import Any, TypeVar
 
 from cloakwork.errors import LoadError
@@ -28,7 +32,7 @@ def parsed(text: bytes | str, place: str) -> Any:
     try:
         whole = text if isinstance(text, str) else text.decode()
     except UnicodeDecodeError as error:
-        got = f"the byte {text[error.start]:#04x} at offset {error.start}"  # type: ignore[index]
+        got = f"the byte {error.object[error.start]:#04x} at offset {error.start}"
         raise LoadError(f"{place}: expected JSON, in UTF-8, got {got}") from None
     if (nests := whole.count("[") + whole.count("{")) > _MOST_NESTS:
         expected = f"JSON of at most {_MOST_NESTS} lists and objects"
@@ -70,6 +74,46 @@ class Member:
             raise self.wrong(f"an integer from 0 up to {limit - 1}")
         return int(self.value)
 
+    def whole(self, low: int, high: int) -> int:
+        """An integer from `low` to `high`."""
+        if type(self.value) is not int or not low <= self.value <= high:
+            raise self.wrong(f"an integer from {low} to {high}")
+        return int(self.value)
+
+    def number(self, low: float = -inf, high: float = inf) -> float:
+        """A number from `low` to `high`, which is no NaN, and infinite as a limit alone."""
+        wanted = "a number" if high == inf and low == -inf else f"a number from {low:g} to {high:g}"
+        if type(self.value) not in (int, float) or not low <= self.value <= high:
+            raise self.wrong(wanted)
+        try:
+            return float(self.value)
+        except OverflowError:
+            raise self.wrong(wanted) from None
+
+    def exact(self) -> float:
+        """A finite float as `float.hex` writes it: a text."""
+        try:
+            found = float.fromhex(self.of(str))
+        except (ValueError, OverflowError):
+            found = inf
+        if not isfinite(found) or found.hex() != self.value:
+            raise self.wrong("a finite number as float.hex writes it")
+        return found
+
+    def octets(self, count: int) -> bytes:
+        """So many bytes in hexadecimal: two digits or small letters for each."""
+        text = self.of(str)
+        if not re.fullmatch(f"[0-9a-f]{{{2 * count}}}", text):
+            got = f"{len(text)} characters" if len(text) != 2 * count else "other characters"
+            raise self.wrong(f"{count} bytes in hexadecimal", got)
+        return bytes.fromhex(text)
+
+    def one_of(self, *allowed: str) -> str:
+        """One of these texts."""
+        if self.of(str) not in allowed:
+            raise self.wrong(" or ".join(allowed))
+        return str(self.value)
+
     def parts(self) -> list[Member]:
         """The entries of a list."""
         values = enumerate(self.of(list))
@@ -88,12 +132,17 @@ class Member:
 
     def members(self, *names: str) -> list[Member]:
         """The members of an object that must have exactly these."""
+        found = self.some_of(names, names)
+        return [found[name] for name in names]
+
+    def some_of(self, names: Collection[str], needed: Collection[str]) -> dict[str, Member]:
+        """The members of an object that may have these, and must have those that are needed."""
         found = self.named()
         if unknown := found.keys() - set(names):
             raise self.wrong(f"members {', '.join(names)}", f"also {in_short(min(unknown))}")
-        if missing := [name for name in names if name not in found]:
+        if missing := [name for name in needed if name not in found]:
             raise self.wrong(f"members {', '.join(names)}", f"no {missing[0]}")
-        return [found[name] for name in names]
+        return found
 
     def _member(self, name: str, value: Any) -> Member:
         return Member(f"{self.place}.{name if name.isidentifier() else in_short(name)}", value)
@@ -108,8 +157,7 @@ _WORDS: dict[type[Any], str] = {
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        seen = set[str]()
-        twice = next(name for name, _ in pairs if name in seen or seen.add(name))
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise ValueError(f"the member {in_short(twice)} comes twice")
     return found
 

@@ -105,7 +105,7 @@ def test_elements_that_no_client_picks_are_refused(nodes: list[Any], words: str)
 )
 def test_stored_steps_with_wrong_numbers_are_refused(kind: str, parameters: Any) -> None:
     tail = ClientTail(("s",), (ClientStep("s", kind, ("x",), parameters),))
-    stored = ClientTail.from_json(json.loads(json.dumps(tail.to_json())))
+    stored = ClientTail.read(Member("x", json.loads(json.dumps(tail.to_json()))))
     with pytest.raises(ModelError, match=f"client step 's', {kind}"):
         stored.run({"x": np.ones((2, 3))})
 

@@ -65,7 +65,8 @@ def test_clients_ask_for_no_encoding() -> None:
 @pytest.mark.parametrize(
     ("advice", "date", "seconds"),
     [
-        ("", "", None), ("7", "", 7), (" 7 ", "", 7), ("9999999", "", 9999999), ("10000000", "", None),
+        ("", "", None), ("7", "", 7), (" 7 ", "", 7), ("9999999", "", 9999999),
+        ("10000000", "", None),
         ("9" * 5000, "", None), ("-1", "", None), ("1.5", "", None), ("\u0663", "", None),
         ("\xb2", "", None), ("soon", "", None), ("Fri, 99 Jan 2026 00:00:00 GMT", "", None),
         (format_datetime(DATE, usegmt=True), format_datetime(DATE, usegmt=True), 0),
@@ -101,7 +102,8 @@ def test_a_servers_words_cannot_steer_a_terminal() -> None:
 @pytest.mark.parametrize(
     "body",
     [
-        b"", b"5", b"{}", b"[5]", b"[[]]", b"\xff", b"[" * 100000, b"[" + b"[]," * (1 << 21) + b"[]]",
+        b"", b"5", b"{}", b"[5]", b"[[]]", b"\xff", b"[" * 100000,
+        b"[" + b"[]," * (1 << 21) + b"[]]",
         b'[{"name": "a/b", "fingerprint": "0"}]', b'[{"name": "a\\u001b", "fingerprint": "0"}]',
         b'[{"name": "a", "fingerprint": "\\u001b"}]', b'[{"name": "a", "fingerprint": 5}]',
         b'[{"name": "a", "name": "b", "fingerprint": "0"}]', b"[" + b"9" * 5000 + b"]",
@@ -168,9 +170,11 @@ def test_a_servers_description_does_not_ask_for_endless_results() -> None:
     example = CONTEXT.keygen().encrypt([0.5]).described() | {"batch": 1 << 30}
     model = dict.fromkeys(("parameters", "keys", "model"))
     model |= {"name": "m", "fingerprint": "0" * 32, "inputs": {}, "outputs": {"y": example}}
-    with remote_of(httpx.Response(200, json=model)) as remote:
-        with pytest.raises(ParamError, match="result_bytes: got none"):
-            remote.run(b"x", model="m")
+    with (
+        remote_of(httpx.Response(200, json=model)) as remote,
+        pytest.raises(ParamError, match="result_bytes: got none"),
+    ):
+        remote.run(b"x", model="m")
     with (
         remote_of(httpx.Response(200, json=model | {"outputs": {"\x1b": 5}})) as remote,
         pytest.raises(LoadError) as caught,

@@ -272,7 +272,7 @@ def test_a_query_to_a_server_of_another_model_is_refused(
         (lambda told: told.pop("keys"), "keys"),
         (lambda told: told.update(inputs={}), "by name"),
         (lambda told: told["inputs"]["x"].update(level=9), "level"),
-        (lambda told: told.update(keys="all"), "list of names"),
+        (lambda told: told.update(keys="all"), "keys: expected a list"),
     ],
 )
 def test_an_altered_description_is_refused(

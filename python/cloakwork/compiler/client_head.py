@@ -232,7 +232,7 @@ class ClientHead:
         try:
             texts = {name: _columns(own) for name, own in extra.get("texts", {}).items()}
             columns = {n: ColumnNames.read(own) for n, own in extra.get("columns", {}).items()}
-            found = cls(shapes, ClientTail.from_json(steps.of(dict)), texts, columns)
+            found = cls(shapes, ClientTail.read(steps), texts, columns)
             found.check(encrypted)
         except ModelError as error:
             raise steps.wrong(f"steps that the client can compute: {error}") from error

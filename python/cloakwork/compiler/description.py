@@ -212,7 +212,7 @@ class Description:
         if checked and checked.port and checked.port.name in {port.name for port in ports[1]}:
             raise outputs.wrong(f"outputs beside the norms, {checked.port.name}")
         try:
-            steps = ClientTail.from_json(tail.of(dict))
+            steps = ClientTail.read(tail)
             steps.check([port.name for port in ports[1]])
         except ModelError as error:
             raise tail.wrong(f"steps that the client can compute: {error}") from error

@@ -17,7 +17,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from json import dumps, loads
+from json import dumps
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,9 +25,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork import _core, files
+from cloakwork import _core, files, strict
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.recognition import expecting
+from cloakwork.strict import Member
 
 VERSION = 1
 _MAGIC = b"CWFHE"
@@ -37,8 +38,8 @@ _WORDS = (1, 2, 4, 8)
 _PIECE_BYTES = 1 << 20
 _MOST_ELEMENTS = 1 << 40
 _MOST_AXES = 8
-# The errors that reading an invalid header can raise.
-_SENSELESS = (KeyError, TypeError, ValueError, OverflowError, RecursionError)
+# A name, a shape, bytes per word.
+_ENTRY_PARTS = 3
 
 PathLike = str | os.PathLike[str]
 
@@ -97,13 +98,11 @@ class Contents:
     tensors: dict[str, Words | NDArray[np.int64]]
     permissions: int | None = None
 
-    def field(self, name: str, kind: type | tuple[type, ...]) -> Any:
-        """A field, which must have this type, else LoadError."""
-        value = self.fields.get(name)
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            wanted = kind.__name__ if isinstance(kind, type) else "a number"
-            raise self.wrong(f"field {name!r}", wanted, type(value).__name__)
-        return value
+    def field(self, name: str) -> Member:
+        """A field, to be read strictly; LoadError where there is none."""
+        if name not in self.fields:
+            raise self.wrong(f"field {name!r}", "a value", "none")
+        return Member(f"{self.path}: {name}", self.fields[name])
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """A tensor, which must have this shape, else LoadError."""
@@ -273,11 +272,12 @@ def head(path: Path, beginning: bytes | memoryview) -> Head:
     """The head of a file from its first `head_bytes` or more; LoadError for an invalid one."""
     end = head_bytes(path, bytes(beginning[:_HEADER_BYTES]))
     try:
-        header = loads(bytes(beginning[_HEADER_BYTES:end]))
-        kind, fields, listed = header["kind"], header["fields"], header["tensors"]
-        entries = [(str(name), tuple(map(int, shape)), int(size)) for name, shape, size in listed]
-        fields = dict(fields)
-    except _SENSELESS as error:
+        header = Member(f"{path}: header", strict.parsed(bytes(beginning[_HEADER_BYTES:end]), ""))
+        kind, fields, listed = header.members("kind", "fields", "tensors")
+        kind.of(str)
+        fields.of(dict)
+        entries = [_entry(one) for one in listed.parts()]
+    except LoadError as error:
         why = "the header is not one of this version, or altered: fetch or write the file again"
         raise LoadError(f"{path}: {why}") from error
     total = end
@@ -287,7 +287,16 @@ def head(path: Path, beginning: bytes | memoryview) -> Head:
         if size not in _WORDS or count >= _MOST_ELEMENTS:
             raise LoadError(f"{path}: tensor {name!r} is longer than the file")
         total += count * size
-    return Head(str(kind), fields, entries, total + _CHECKSUM_BYTES)
+    return Head(kind.value, fields.value, entries, total + _CHECKSUM_BYTES)
+
+
+def _entry(note: Member) -> tuple[str, tuple[int, ...], int]:
+    """The name, the shape and the bytes per word of a tensor."""
+    parts = note.parts()
+    if len(parts) != _ENTRY_PARTS:
+        raise note.wrong("a name, a shape and a size")
+    name, shape, size = parts
+    return name.of(str), tuple(one.of(int) for one in shape.parts()), size.of(int)
 
 
 def _parsed(path: Path, source: Source, body_bytes: int) -> Contents:

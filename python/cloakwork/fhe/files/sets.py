@@ -90,7 +90,7 @@ class CiphertextSet(Stored, Mapping[str, Ciphertext]):
 
 def read(contents: Contents, context: Context) -> CiphertextSet:
     """The set in a file; LoadError where a ciphertext's description or residues are wrong."""
-    described: dict[str, Any] = contents.field("ciphertexts", dict)
+    described = contents.field("ciphertexts").of(dict)
     if described.keys() != contents.tensors.keys():
         raise contents.wrong("tensors", f"those of {listed(described)}", "others")
     common = {name: contents.fields[name] for name in _COMMON if name in contents.fields}
