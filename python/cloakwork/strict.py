@@ -92,11 +92,12 @@ class Member:
 
     def exact(self) -> float:
         """A finite float as `float.hex` writes it: a text."""
+        text = self.of(str)
         try:
-            found = float.fromhex(self.of(str))
+            found = float.fromhex(text)
         except (ValueError, OverflowError):
             found = inf
-        if not isfinite(found) or found.hex() != self.value:
+        if not isfinite(found) or found.hex() != text:
             raise self.wrong("a finite number as float.hex writes it")
         return found
 

@@ -334,9 +334,7 @@ def test_a_public_key_s_name_is_that_of_its_residues(name: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     "element", ["2", "0", "-1", "513", "x", " 5", "0_5", "05", pytest.param("9" * 5000, id="long")]
 )
-def test_galois_elements_are_odd_and_below_twice_the_degree(
-    element: str, tmp_path: Path
-) -> None:
+def test_galois_elements_are_odd_and_below_twice_the_degree(element: str, tmp_path: Path) -> None:
     keys = KEYS.context.keygen(conjugation=False, relinearization=False)
     keys.add([1])
     keys.evaluation.save(tmp_path / "evaluation")

@@ -132,7 +132,10 @@ RECORDED: list[tuple[Change, str]] = [
 ENCRYPTED: list[tuple[Change, str]] = [
     (put("results", value=[]), ".results: expected 1 results"),
     (put("results", value=[None, None]), ".results: expected 1 results"),
-    (put("examples", "x", "more", value=1), ".examples.x: fields: expected what ciphertexts are described"),
+    (
+        put("examples", "x", "more", value=1),
+        ".examples.x: fields: expected what ciphertexts are",
+    ),
     (put("examples", "x", "level", value=True), ".examples.x: level: expected an int"),
     (put("examples", "x", "level", value=0), ".examples.x: expected i64"),
     (put("examples", "x", "level", value=10**30), ".examples.x: level"),

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _MEMBERS = "name", "fingerprint", "parameters", "inputs", "outputs", "keys", "model"
 _GALOIS = re.compile("galois\\.([1-9][0-9]{0,9})")
 _WORD_BYTES = 8
+_DIGEST_BYTES = 16
 # What a file states beside residues: names and estimates, which may be longer than described.
 _MOST_HEAD = 1 << 16
 
@@ -66,7 +67,9 @@ class ProgramClient:
         note = Member(f"{place}: description", dict(described))
         name, fingerprint, parameters, inputs, outputs, keys, _ = note.members(*_MEMBERS)
         self._described = dict(described)
-        self.name, self.fingerprint = name.of(str), fingerprint.of(str)
+        self.name, self.fingerprint = name.of(str), fingerprint.octets(_DIGEST_BYTES).hex()
+        if not self.name.isprintable() or not self.name:
+            raise name.wrong("a name of printable characters")
         self._inputs, self._outputs = _examples(inputs), _examples(outputs)
         own = self.context.parameters
         if parameters.of(str) != own.fingerprint:

@@ -29,6 +29,7 @@ _BOUND_NUMBERS = 5
 # Moduli are below 2^62; all other whole numbers are smaller.
 _MOST_WHOLE = (1 << 62) - 1
 _MOST_COUNT = 1 << 40
+_DIGEST_BYTES = 16
 _NEEDED = (
     "scheme", "degree", "moduli", "special", "scale", "plain_modulus", "digit_limbs",
     "gadget_base_log2", "security",
@@ -59,6 +60,11 @@ def parameters_of(contents: Contents) -> Parameters:
     if contents.field("fingerprint").of(str) != parameters.fingerprint:
         raise contents.wrong("fingerprint", "that of the parameters", "another")
     return parameters
+
+
+def owner_of(contents: Contents) -> str:
+    """The fingerprint of the secret, 32 hexadecimal digits."""
+    return contents.field("key").octets(_DIGEST_BYTES).hex()
 
 
 def levels_of(contents: Contents) -> Levels:

@@ -305,7 +305,7 @@ def ciphertext_of(contents: Contents, context: Context) -> Ciphertext:
         "data": body if seed is None else expanded_encryption(basis, body, seed),
         "level": level,
         "noise": facts.estimate(contents, "noise"),
-        "key": contents.field("key").of(str),
+        "key": facts.owner_of(contents),
         "seed": seed,
         "packing": facts.packing_of(contents, context),
         "claimed": True,
@@ -337,7 +337,7 @@ def _public(contents: Contents, context: Context, tensor: str = "data") -> Publi
     seed = facts.key_seed(contents.field("seed"))
     body = _residues(contents, tensor, () if seed else (2,), basis.moduli, basis.degree)
     data = frozen(expanded_encryption(basis, body, seed) if seed else body)
-    key = contents.field("key").of(str)
+    key = facts.owner_of(contents)
     found = fingerprint(data, seed)
     if found != key:
         raise contents.wrong("key", f"{found}, that of its residues", key)
@@ -362,7 +362,7 @@ def _evaluation(contents: Contents, context: Context) -> EvaluationKeys:
         sparse = Encapsulation(keys.pop(_ENTER), keys.pop(_LEAVE))
     degree = context.parameters.degree
     galois = {facts.galois_element(contents, name, degree): key for name, key in keys.items()}
-    return EvaluationKeys(context, contents.field("key").of(str), squared, galois, sparse)
+    return EvaluationKeys(context, facts.owner_of(contents), squared, galois, sparse)
 
 
 def _switching_key(
