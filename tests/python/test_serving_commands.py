@@ -184,7 +184,7 @@ def test_serve_runs_until_it_is_interrupted(
         ("query http://127.0.0.1:9 keys x.npy -o z.txt", "--out: got z.txt"),
         ("query http://127.0.0.1:9 keys x.npy --token-file none", "none: No such file"),
         ("decrypt keys x.ct --samples 0", "--samples: got 0"),
-        ("serve m.cwk --host 203.0.113.7", "free address of this machine"),
+        ("serve m.cwk --host 203.0.113.7 --insecure", "free address of this machine"),
         ("serve m.cwk m.cwk", "name of its own"),
     ],
 )

@@ -19,7 +19,7 @@ from cloakwork.errors import LoadError, ParamError, ServingError
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.streams import Stored
 from cloakwork.lazy import public
-from cloakwork.serving import names, tokens
+from cloakwork.serving import exposure, names, tokens
 from cloakwork.serving.answers import (
     DESCRIPTION_BYTES,
     STATE_BYTES,
@@ -64,16 +64,19 @@ class Remote:
         ca: str | PathLike[str] | None = None,
         timeout: float = 600.0,
         token: str | None = None,
+        insecure: bool = False,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         """Prepare; nothing is sent yet.
 
         ca         a file of certificates to trust instead of the system's
         timeout    seconds for one call, with all its repetitions
-        token      of a server that asks for one; send it over https:// alone
+        token      of a server that asks for one; refused for http:// to another machine
+        insecure   send a token or a password in plain, with an InsecureWarning
         transport  of httpx, for tests
 
-        Raises ParamError for an address that is not http:// or https://, and for a wrong file.
+        Raises ParamError for an address that is not http:// or https://, for a wrong file, and,
+        without `insecure`, for what it accepts.
         """
         found = _address(url)
         if not 0 < timeout < inf:
@@ -83,6 +86,11 @@ class Remote:
             if found.userinfo:
                 raise ParamError("url", address(found), "an address without a user, beside a token")
             headers["Authorization"] = f"Bearer {tokens.check(token, 'token')}"
+        has_secret = token is not None or bool(found.userinfo)
+        what = "a token" if token is not None else "a password"
+        exposure.check_sending(
+            found.scheme, found.host, what, has_secret=has_secret, insecure=insecure
+        )
         if ca is not None and url.startswith("http:"):
             raise ParamError("ca", fspath(ca), "an https:// address, which has a certificate")
         self._timeout = timeout
