@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import struct
 import zipfile
-import zlib
 from io import RawIOBase
 from typing import Any
 
@@ -19,11 +17,6 @@ _PIECE_BYTES = 1 << 24
 # NumPy's own: others unpack without a limit.
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _ENCRYPTED = 0x1
-# What `zipfile` raises for damaged archives, in addition to its own errors.
-_FAULTS = (
-    zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, ValueError,
-    OverflowError, LookupError, struct.error,
-)  # fmt: skip
 
 
 def members(name: str) -> dict[str, Tensor]:
@@ -41,9 +34,10 @@ def members(name: str) -> dict[str, Tensor]:
                 entry.filename.removesuffix(SUFFIX): _member(archive, entry, name)
                 for entry in entries
             }
-    except LoadError:
+    except (LoadError, MemoryError, OSError):
         raise
-    except _FAULTS as error:
+    except Exception as error:
+        # `zipfile` raises errors of many kinds for damaged archives, `struct`'s among them.
         raise LoadError(f"{name}: expected an archive of arrays: {error}") from error
     return made
 

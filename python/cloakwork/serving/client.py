@@ -72,12 +72,15 @@ class ProgramClient:
             raise name.wrong("a name of printable characters")
         self._inputs, self._outputs = _examples(inputs), _examples(outputs)
         own = self.context.parameters
+        every = [
+            one.context.parameters for one in (*self._inputs.values(), *self._outputs.values())
+        ]
+        for each in set(every):
+            admit(each, place, insecure=insecure)
+        if any(each != own for each in every):
+            raise note.wrong("inputs and outputs of the same parameters", "several")
         if parameters.of(str) != own.fingerprint:
             raise parameters.wrong(f"{own.fingerprint}, that of its inputs")
-        for each in (*self._inputs.values(), *self._outputs.values()):
-            if each.context.parameters != own:
-                raise note.wrong("inputs and outputs of the same parameters", "several")
-        admit(own, place, insecure=insecure)
         self._needs = keys.texts()
         for need, one in zip(self._needs, keys.parts(), strict=True):
             self._step(need, one)

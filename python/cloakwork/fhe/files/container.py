@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from json import dumps
@@ -59,9 +60,9 @@ class Words:
 
     def read(self) -> NDArray[np.int64]:
         """A copy in memory."""
-        part = self.source.part(self.offset, self.offset + prod(self.shape) * self.size)
-        found = np.frombuffer(part, dtype=f"<i{self.size}")
-        return found.reshape(self.shape).astype(np.int64)
+        with self.source.lent(self.offset, self.offset + prod(self.shape) * self.size) as part:
+            found = np.frombuffer(part, dtype=f"<i{self.size}")
+            return found.reshape(self.shape).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,22 @@ class Source:
         copied = memoryview(self.held[begin:end])
         _core.leave_memory(self.held)
         return copied
+
+    @contextmanager
+    def lent(self, begin: int, end: int) -> Iterator[memoryview]:
+        """The bytes of a range for a while.
+
+        The copy of a part of a mapped file, which may be a secret's, is overwritten afterwards.
+        """
+        if isinstance(self.held, memoryview):
+            yield self.held[begin:end]
+            return
+        copied = self.held[begin:end].copy()
+        try:
+            yield memoryview(copied)
+        finally:
+            copied.zeroize()
+            _core.leave_memory(self.held)
 
 
 @dataclass(frozen=True)
@@ -216,7 +233,8 @@ def _checked(path: Path, source: Source) -> Contents:
     end = max(source.size_bytes - _CHECKSUM_BYTES, 0)
     found = blake2b(digest_size=_CHECKSUM_BYTES)
     for begin in range(0, end, _PIECE_BYTES):
-        found.update(source.part(begin, min(begin + _PIECE_BYTES, end)))
+        with source.lent(begin, min(begin + _PIECE_BYTES, end)) as piece:
+            found.update(piece)
     if found.digest() != source.part(end, source.size_bytes):
         hint = "fetch or write it again"
         raise LoadError(f"{path}: the checksum differs: the file is truncated or altered: {hint}")
