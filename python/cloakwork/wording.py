@@ -30,6 +30,15 @@ def quoted(names: Iterable[str]) -> str:
     return f"[{listed(map(repr, names))}]"
 
 
+def shown(text: str) -> str:
+    r"""Text of a file or a server, safe for a terminal: control characters as escapes.
+
+    >>> shown("clear\x1b[2J")
+    'clear\\x1b[2J'
+    """
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
 def installing(extra: str) -> str:
     """The command that installs the packages of an extra; the project is on no package index.
 

@@ -50,6 +50,38 @@ def nobody() -> Iterator[str]:
         yield f"http://127.0.0.1:{held.getsockname()[1]}"
 
 
+@contextmanager
+def answering(head: bytes, more: bytes = b"") -> Iterator[str]:
+    """The address of a server that answers every request alike, and repeats the rest endlessly."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def one(connection: socket.socket) -> None:
+        try:
+            connection.recv(65536)
+            connection.sendall(head)
+            while more:
+                connection.sendall(more)
+        except OSError:
+            pass
+        finally:
+            connection.close()
+
+    def accept() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=one, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+
+
 class Server(uvicorn.Server):
     """uvicorn in a thread."""
 

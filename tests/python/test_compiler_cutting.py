@@ -15,6 +15,7 @@ from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing import from_model
 from cloakwork.compiler.nodes import Affine, Function
 from cloakwork.errors import ModelError, ParamError
+from cloakwork.strict import Member
 
 SMALL: dict[str, Any] = {"degree": 2**11, "insecure": True}
 
@@ -133,7 +134,7 @@ def test_the_end_moves_as_far_as_it_reads_few_numbers_and_has_no_trained_weights
     for name, values in found.predict(inputs).items():
         assert np.allclose(values, expected[name])
         assert values.shape == expected[name].shape
-    again = ClientTail.from_json(found.client_tail.to_json())
+    again = ClientTail.read(Member("x", found.client_tail.to_json()))
     for name, values in again.run(found.run(inputs)).items():
         assert np.allclose(values, expected[name])
 

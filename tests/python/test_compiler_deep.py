@@ -161,7 +161,7 @@ def test_wrong_options_are_refused(options: dict[str, Any], words: str) -> None:
 
 def test_altered_levels_in_a_file_are_refused(model: CompiledModel) -> None:
     from cloakwork.compiler.description import KeyLevels
-    from cloakwork.programs.notes import Member
+    from cloakwork.strict import Member
 
     levels = model.description.levels
     assert levels is not None

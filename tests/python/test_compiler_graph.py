@@ -11,8 +11,9 @@ from cloakwork.compiler.functions import FUNCTIONS
 from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.nodes import Affine, Evaluate, Function, Input, Product, Source
 from cloakwork.compiler.simplifying import simplified
-from cloakwork.errors import ModelError
+from cloakwork.errors import LoadError, ModelError
 from cloakwork.fhe import Polynomial
+from cloakwork.strict import Member
 from scipy import sparse
 
 RANDOM = np.random.default_rng(20)
@@ -306,7 +307,7 @@ def test_the_client_computes_labels_from_scores_and_its_steps_are_json() -> None
             ClientStep("probabilities", "softmax", (scores,)),
         ),
     )
-    stored = ClientTail.from_json(json.loads(json.dumps(tail.to_json())))
+    stored = ClientTail.read(Member("x", json.loads(json.dumps(tail.to_json()))))
     assert stored == tail
     graph = builder.graph([scores], stored)
     x = RANDOM.normal(size=(4, 2, 3))
@@ -336,8 +337,8 @@ def test_a_client_tail_that_does_not_fit_is_refused(tail: ClientTail, words: str
     "stored", [{}, {"results": "ab"}, {"results": [1], "steps": []}, {"results": [], "steps": [3]}]
 )
 def test_client_steps_of_another_form_are_refused(stored: Any) -> None:
-    with pytest.raises(ModelError, match="client steps"):
-        ClientTail.from_json(stored)
+    with pytest.raises(LoadError, match="client steps"):
+        ClientTail.read(Member("client steps", stored))
 
 
 def test_a_client_step_with_wrong_parameters_says_which() -> None:

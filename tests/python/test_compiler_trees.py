@@ -17,7 +17,7 @@ from cloakwork.compiler.graph import Graph
 from cloakwork.compiler.importing import from_model
 from cloakwork.compiler.nodes import Affine, Function, Input
 from cloakwork.errors import LoadError, NoiseError, OutsideError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 
 ensemble = pytest.importorskip("sklearn.ensemble")
 tree = pytest.importorskip("sklearn.tree")

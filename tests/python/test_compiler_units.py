@@ -15,7 +15,7 @@ from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.description import Description
 from cloakwork.compiler.graph import Graph
 from cloakwork.errors import LoadError, NoiseError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]

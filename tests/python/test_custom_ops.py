@@ -199,3 +199,14 @@ def test_what_is_left_of_a_program_is_listed(
     np.testing.assert_array_equal(cw.load(out).run(X).outputs[0], program.run(X).outputs[0])
     with pytest.raises(FallbackError, match="cannot run all of the program: step"):
         program.specialize("fused:0")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [(b"\xff", 1), (b"# a\n# b\xc3", 2), (b"a\n\n\xe4 = 1", 3)]
+)
+def test_declarations_in_another_encoding_say_the_line(
+    text: bytes, line: int, tmp_path: Path
+) -> None:
+    (tmp_path / "ops.toml").write_bytes(text)
+    with pytest.raises(DeclarationError, match=rf"ops\.toml, line {line}: expected text in UTF-8"):
+        load_ops(tmp_path / "ops.toml")

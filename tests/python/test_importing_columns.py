@@ -14,7 +14,7 @@ from cloakwork.compiler.client_columns import ColumnNames, names_of
 from cloakwork.compiler.client_head import ClientHead
 from cloakwork.compiler.importing import from_model
 from cloakwork.errors import LoadError, ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 
 pytest.importorskip("skl2onnx")
 from sklearn import compose, linear_model, model_selection, pipeline, preprocessing, tree

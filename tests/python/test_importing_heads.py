@@ -20,7 +20,7 @@ from cloakwork.compiler.importing.heads import _ONLY
 from cloakwork.compiler.importing.reading import OWN_DOMAIN
 from cloakwork.compiler.nodes import Affine, Function, Input
 from cloakwork.errors import LoadError, ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 
 pytest.importorskip("skl2onnx")
 from onnx import TensorProto, helper, numpy_helper

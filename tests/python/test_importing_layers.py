@@ -14,7 +14,7 @@ from cloakwork.compiler.compiled import CompiledModel
 from cloakwork.compiler.description import Description
 from cloakwork.compiler.importing import from_model
 from cloakwork.errors import LoadError, ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 from python.onnx_models import expected, model_of, node
 
 SMALL: dict[str, Any] = {"degree": 2**11, "insecure": True}
@@ -105,7 +105,7 @@ def test_elements_that_no_client_picks_are_refused(nodes: list[Any], words: str)
 )
 def test_stored_steps_with_wrong_numbers_are_refused(kind: str, parameters: Any) -> None:
     tail = ClientTail(("s",), (ClientStep("s", kind, ("x",), parameters),))
-    stored = ClientTail.from_json(json.loads(json.dumps(tail.to_json())))
+    stored = ClientTail.read(Member("x", json.loads(json.dumps(tail.to_json()))))
     with pytest.raises(ModelError, match=f"client step 's', {kind}"):
         stored.run({"x": np.ones((2, 3))})
 

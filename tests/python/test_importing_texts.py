@@ -15,7 +15,7 @@ from cloakwork.compiler.client_tail import ClientStep, ClientTail
 from cloakwork.compiler.client_texts import TextColumn, merged
 from cloakwork.compiler.importing import from_model
 from cloakwork.errors import LoadError, ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 
 pytest.importorskip("skl2onnx")
 from sklearn import (

@@ -15,7 +15,7 @@ from cloakwork import fhe
 from cloakwork.cli import main, models
 from cloakwork.errors import ParamError
 from cloakwork.serving import Limits, ServedProgram, client, create_app, remote
-from python.serving_setup import nobody, running
+from python.serving_setup import answering, nobody, running
 
 X = np.array([0.5, -0.25, 1.0])
 WANTED = np.array([0.5 + 0.0625, -0.25 + 1, 1.0])
@@ -188,7 +188,7 @@ def test_serve_runs_until_it_is_interrupted(
         ("query http://127.0.0.1:9 keys x.npy -o z.txt", "--out: got z.txt"),
         ("query http://127.0.0.1:9 keys x.npy --token-file none", "none: No such file"),
         ("decrypt keys x.ct --samples 0", "--samples: got 0"),
-        ("serve m.cwk --host 203.0.113.7", "free address of this machine"),
+        ("serve m.cwk --host 203.0.113.7 --insecure", "free address of this machine"),
         ("serve m.cwk m.cwk", "name of its own"),
     ],
 )
@@ -221,6 +221,17 @@ def test_a_query_to_a_server_that_is_not_there_is_said(
     with nobody() as url:
         assert main(["query", url, "keys", "x.npy"]) == 2
     assert "is it running?" in capsys.readouterr().err
+
+
+def test_what_a_server_says_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    words = dict.fromkeys(("error", "expected", "got", "hint"), "\x1b[2J\n\ud800")
+    body = json.dumps(words).encode()
+    head = b"HTTP/1.1 400 Bad\r\nContent-Length: %d\r\n\r\n" % len(body)
+    with answering(head + body) as url:
+        assert main(["query", url, "keys", "x.npy"]) == 2
+    error = capsys.readouterr().err
+    assert "\x1b" not in error
+    assert error.splitlines()[-1].startswith("cloakwork: \\x1b[2J\\n\\ud800: expected")
 
 
 @pytest.mark.parametrize("failing", ["eval.key", "secret.key"])
@@ -265,7 +276,7 @@ def test_a_query_to_a_server_of_another_model_is_refused(
         (lambda told: told.pop("keys"), "keys"),
         (lambda told: told.update(inputs={}), "by name"),
         (lambda told: told["inputs"]["x"].update(level=9), "level"),
-        (lambda told: told.update(keys="all"), "list of names"),
+        (lambda told: told.update(keys="all"), "keys: expected a list"),
     ],
 )
 def test_an_altered_description_is_refused(

@@ -155,6 +155,26 @@ def test_points_off_the_curve_or_outside_the_group_are_refused(folder: str) -> N
             zk.groth16.verify(key, signals, outside)
 
 
+@pytest.mark.parametrize("folder", ["bn128", "bls12381"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda key: key["vk_alphabeta_12"][1][2].reverse(),
+        lambda key: key["vk_alphabeta_12"][0][0].__setitem__(0, "1"),
+        lambda key: key["vk_alphabeta_12"].reverse(),
+        lambda key: key.update(vk_beta_2=key["vk_gamma_2"]),
+    ],
+)
+def test_a_pairing_in_a_key_is_that_of_its_points(folder: str, change: Any) -> None:
+    key = json.loads((VECTORS / folder / "mixed.vkey.json").read_text())
+    whole = zk.VerifyingKey.load(key)
+    change(key)
+    with pytest.raises(LoadError, match="vk_alphabeta_12: expected the pairing of vk_alpha_1"):
+        zk.VerifyingKey.load(key)
+    del key["vk_alphabeta_12"]
+    assert zk.VerifyingKey.load(key).alpha1 == whole.alpha1
+
+
 def test_what_does_not_go_together_is_refused() -> None:
     key, signals, parts = loaded("bn128", 1)
     with pytest.raises(ProofError, match=r"expected 3 public signals, .* got 2"):

@@ -59,8 +59,9 @@ def _reaches_files(function: ast.expr) -> bool:
     if not isinstance(function, ast.Attribute):
         return False
     owner = ast.unparse(function.value)
-    # `os.open` is for paths that are not a user's files: the null device.
-    opens = function.attr == "open" and owner != "os"
+    # `os.open` is for paths that are not a user's files: the null device; `archive.open` for
+    # members of an archive whose bytes `cloakwork.files` has mapped.
+    opens = function.attr == "open" and owner not in {"os", "archive"}
     return opens or function.attr in _FILE_METHODS | _FILE_FUNCTIONS.get(owner, set())
 
 

@@ -12,7 +12,8 @@ from cloakwork import files
 from cloakwork.cli.grouping import Command, DemoGroup
 from cloakwork.cli.options import Json, Quiet
 from cloakwork.cli.progress import busy
-from cloakwork.cli.words import Invocation, in_words, invocation, note, print_json, shown, wrote
+from cloakwork.cli.words import Invocation, in_words, invocation, note, print_json, wrote
+from cloakwork.wording import shown
 
 if TYPE_CHECKING:
     from cloakwork.zk.ceremony import Contribution

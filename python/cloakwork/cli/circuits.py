@@ -7,8 +7,9 @@ from pathlib import Path
 
 from cloakwork import files
 from cloakwork.cli import show
-from cloakwork.cli.words import REFUSED, print_json, shown
+from cloakwork.cli.words import REFUSED, print_json
 from cloakwork.errors import ParamError, ProofError
+from cloakwork.wording import shown
 
 _MAGIC_BYTES = 4
 _KINDS = {b"r1cs": "circuit", b"zkey": "proving key"}

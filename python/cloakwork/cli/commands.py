@@ -53,7 +53,6 @@ from cloakwork.cli.words import (
     safe,
     say,
     say_written,
-    shown,
     written,
     wrote,
 )
@@ -63,6 +62,7 @@ from cloakwork.errors import ParamError
 from cloakwork.programs import kinds
 from cloakwork.programs.options import RunOptions, check_folder
 from cloakwork.programs.runnable import Runnable
+from cloakwork.wording import shown
 
 app = typer.Typer(
     cls=Group,

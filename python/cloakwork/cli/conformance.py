@@ -22,13 +22,13 @@ from cloakwork.cli.words import (
     print_json,
     safe,
     say_written,
-    shown,
     written,
 )
 from cloakwork.device.comparison import diff as compare
 from cloakwork.device.conformance import Failure, OpResult, Report, Speed
 from cloakwork.device.conformance import conform as hold
 from cloakwork.device.loading import is_gpu
+from cloakwork.wording import shown
 
 # Names of a line of the summary, failures whose calls are printed, and columns of these.
 _NAMES_SHOWN = 8

@@ -14,9 +14,10 @@ from cloakwork import files
 from cloakwork.cli.grouping import Command
 from cloakwork.cli.options import Insecure, Json, Quiet
 from cloakwork.cli.progress import Bar, busy
-from cloakwork.cli.words import in_words, invocation, note, print_json, shown, warnings_said, wrote
+from cloakwork.cli.words import in_words, invocation, note, print_json, warnings_said, wrote
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.recognition import expecting
+from cloakwork.wording import shown
 
 if TYPE_CHECKING:
     from cloakwork.fhe.keys.flooding import Disclosed

@@ -9,8 +9,9 @@ from time import perf_counter
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
-from cloakwork.cli.words import invocation, say, shown
+from cloakwork.cli.words import invocation, say
 from cloakwork.patience import PATIENCE_SECONDS, told_late
+from cloakwork.wording import shown
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID

@@ -13,12 +13,12 @@ from cloakwork.cli.words import (
     print_json,
     say,
     say_memory,
-    shown,
     wrote,
 )
 from cloakwork.device.loading import place_name
 from cloakwork.errors import LoadError
 from cloakwork.programs.options import check_folder
+from cloakwork.wording import shown
 
 
 def setup(r1cs: Path, out: Path, vkey: Path | None = None, *, asked: Invocation) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,15 +21,25 @@ from cloakwork.cli.models import (
     places_of,
     values_of,
 )
-from cloakwork.cli.options import Insecure, Json, Quiet
+from cloakwork.cli.options import Json, Quiet
 from cloakwork.cli.progress import Bar
 from cloakwork.cli.words import in_words, say, warnings_said
 from cloakwork.errors import ParamError
 from cloakwork.programs.options import bytes_of
 
 if TYPE_CHECKING:
+    from cloakwork.serving import Remote
+    from cloakwork.serving.host import Place
     from cloakwork.serving.limits import Limits
 
+Exposed = Annotated[
+    bool,
+    typer.Option(
+        "--insecure",
+        help="Accept parameters below 128 bits of security, and what others can read or reach, "
+        "each with a warning: for tests.",
+    ),
+]
 # The options of `serve` and `query` by what they set.
 _OPTIONS = {
     "threads": "--threads", "parallel": "--parallel", "queue": "--queue", "folder": "--store",
@@ -87,7 +97,7 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
     ssl_keyfile: Annotated[
         Path | None, typer.Option(help="The certificate's private key (PEM).")
     ] = None,
-    insecure: Insecure = False,
+    insecure: Exposed = False,
     token_file: Annotated[
         Path | None, typer.Option(help="A file with a token that every request must have.")
     ] = None,
@@ -138,6 +148,7 @@ def start(
 
     host = imported("cloakwork.serving.host")
     place = host.Place(**listening)
+    _check_exposure(place, has_token=token_file is not None, insecure=limits.insecure)
     served = [ServedProgram(model) for model in models]
     folder = models[0].with_suffix(".keys") if store is None else store
     if (folder / SECRET).exists():
@@ -150,6 +161,20 @@ def start(
     # Said above, once for all requests.
     with admitted_later():
         host.run(served, place, limits, folder, say, token)
+
+
+def _check_exposure(place: Place, *, has_token: bool, insecure: bool) -> None:
+    """ParamError, or with `insecure` a warning, for what others than clients could use."""
+    from cloakwork.serving import exposure
+
+    has_tls = place.ssl_certfile is not None
+    with warnings_said():
+        exposure.check_listening(
+            place.host, has_tls=has_tls, has_token=has_token, insecure=insecure
+        )
+        private = place.ssl_keyfile or place.ssl_certfile
+        if private is not None:
+            exposure.check_private(private, insecure=insecure)
 
 
 def query(  # noqa: PLR0913, PLR0917 (one parameter an option)
@@ -170,7 +195,7 @@ def query(  # noqa: PLR0913, PLR0917 (one parameter an option)
     token_file: Annotated[
         Path | None, typer.Option(help="A file with the token for which the server asks.")
     ] = None,
-    insecure: Insecure = False,
+    insecure: Exposed = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -195,7 +220,7 @@ def ask(
     keys   their folder, and whether they may be insecure
     """
     folder, insecure = keys
-    from cloakwork.serving import Remote, tokens
+    from cloakwork.serving import tokens
 
     if token_file is not None:
         with warnings_said():
@@ -204,7 +229,7 @@ def ask(
         secret, client = keys_of(folder, insecure)
     values, read = values_of(arrays, client)
     places = places_of(client.results, out, [*read, *folder.iterdir()])
-    with secret, Remote(url, **options) as remote:
+    with secret, _remote(url, insecure, options) as remote:
         body = client.encrypt(secret, values).to_bytes()
         model = _served(remote.models(), client.fingerprint, client.name)
         with Bar("uploading keys") as bar:
@@ -216,6 +241,13 @@ def ask(
             samples = client.samples_of(values)
             found = client.decrypt(secret, result, samples, place="the server's result")
     deliver(found, places)
+
+
+def _remote(url: str, insecure: bool, options: Mapping[str, Any]) -> Remote:
+    from cloakwork.serving import Remote
+
+    with warnings_said():
+        return Remote(url, insecure=insecure, **options)
 
 
 def _served(described: list[dict[str, str]], fingerprint: str, name: str) -> str:

@@ -10,11 +10,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from cloakwork.cli.words import amount, count, shown
+from cloakwork.cli.words import amount, count
 from cloakwork.device.loading import Driver
 from cloakwork.device.machine import Gpu, GpuDriver, Machine, NumaNode
 from cloakwork.programs.coverage import Coverage, Transfers
 from cloakwork.programs.report import Inspection, Report
+from cloakwork.wording import shown
 
 # Names in files and arguments are never markup: no [a] is a style, and no :smile: a picture.
 _PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}

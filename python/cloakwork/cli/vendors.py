@@ -9,8 +9,9 @@ import typer
 
 from cloakwork.cli.grouping import Command
 from cloakwork.cli.options import Json, Quiet
-from cloakwork.cli.words import in_words, shown, wrote
+from cloakwork.cli.words import in_words, wrote
 from cloakwork.device import skeleton
+from cloakwork.wording import shown
 
 
 def add(app: typer.Typer) -> None:

@@ -18,6 +18,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from cloakwork.errors import CloakworkError, InternalError, ParamError, ProgramError
+from cloakwork.wording import shown
 
 if TYPE_CHECKING:
     from cloakwork.programs.options import Budget
@@ -185,15 +186,6 @@ def amount(size: int) -> str:
     while value >= 1024 and len(units) > 1:
         value, units = value / 1024, units[1:]
     return f"{size} B" if units[0] == "B" else f"{value:.1f} {units[0]}"
-
-
-def shown(text: str) -> str:
-    r"""Text of a file, safe for a terminal: control characters as escapes.
-
-    >>> shown("clear\x1b[2J")
-    'clear\\x1b[2J'
-    """
-    return text if text.isprintable() else repr(text)[1:-1]
 
 
 def safe(text: str) -> str:

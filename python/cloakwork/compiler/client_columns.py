@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cloakwork.errors import ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 from cloakwork.wording import listed
 
 __all__ = ["ColumnNames", "names_of"]

@@ -18,7 +18,7 @@ from cloakwork.compiler.client_columns import ColumnNames
 from cloakwork.compiler.client_tail import CLIENT_KINDS, ClientTail
 from cloakwork.compiler.client_texts import TextColumn, as_table, coded
 from cloakwork.errors import ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 
 __all__ = ["ClientHead"]
 
@@ -232,7 +232,7 @@ class ClientHead:
         try:
             texts = {name: _columns(own) for name, own in extra.get("texts", {}).items()}
             columns = {n: ColumnNames.read(own) for n, own in extra.get("columns", {}).items()}
-            found = cls(shapes, ClientTail.from_json(steps.of(dict)), texts, columns)
+            found = cls(shapes, ClientTail.read(steps), texts, columns)
             found.check(encrypted)
         except ModelError as error:
             raise steps.wrong(f"steps that the client can compute: {error}") from error

@@ -18,6 +18,7 @@ from cloakwork.compiler import functions
 from cloakwork.compiler.client_ensembles import ENSEMBLE_KINDS
 from cloakwork.compiler.client_features import FEATURE_KINDS, of_length_one
 from cloakwork.errors import ModelError
+from cloakwork.strict import Member
 
 Values = NDArray[Any]
 
@@ -115,7 +116,7 @@ class ClientTail:
         return {name: values[name] for name in self.results}
 
     def to_json(self) -> dict[str, Any]:
-        """A form that `from_json` reads."""
+        """A form that `read` reads."""
         return {
             "results": list(self.results),
             "steps": [
@@ -130,36 +131,24 @@ class ClientTail:
         }
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> ClientTail:
-        """Read the form of `to_json`; ModelError for any other."""
-        try:
-            steps = tuple(
-                ClientStep(
-                    _text(step["output"]),
-                    _text(step["kind"]),
-                    tuple(_text(name) for name in step["inputs"]),
-                    dict(step["parameters"]),
-                )
-                for step in stored["steps"]
+    def read(cls, note: Member) -> ClientTail:
+        """The inverse of `to_json`; LoadError names the place."""
+        results, steps = note.members("results", "steps")
+        found = []
+        for step in steps.parts():
+            output, kind, inputs, parameters = step.members(
+                "output", "kind", "inputs", "parameters"
             )
-            return cls(tuple(_text(name) for name in stored["results"]), steps)
-        except (KeyError, TypeError, ValueError) as error:
-            raise ModelError(
-                f"client steps: expected results and steps with output, kind, inputs and "
-                f"parameters: {error!r}"
-            ) from error
+            names = tuple(name.of(str) for name in inputs.parts())
+            given = dict(parameters.of(dict))
+            found.append(ClientStep(output.of(str), kind.of(str), names, given))
+        return cls(tuple(name.of(str) for name in results.parts()), tuple(found))
 
     def describe(self, place: str = "client: ") -> str:
         """One line a step, or nothing."""
         return "\n".join(
             f"{place}{step.output} = {step.kind}({', '.join(step.inputs)})" for step in self.steps
         )
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"expected a text, found {value!r}")
-    return value
 
 
 def _argmax(x: Values, axis: int = 1, keepdims: bool = False, last: bool = False) -> Values:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cloakwork.errors import ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 
 __all__ = ["TextColumn", "as_table", "coded", "merged", "restored"]
 

@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.compiler.client_head import ClientHead
 from cloakwork.compiler.client_tail import ClientTail
-from cloakwork.compiler.ports import Port
+from cloakwork.compiler.ports import MOST_SLOTS, Port
 from cloakwork.errors import ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 from cloakwork.wording import listed, quoted
 
 # Files of version 1 have no guard; those of models without a head have version 2.
 VERSION, _HEADLESS = 3, 2
+# Of any chain.
+_MOST_LEVEL = 127
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,15 @@ class KeyLevels:
         turns, *others = note.members("rotations", "products", "conjugation", "raising")
         found: dict[int, int] = {}
         for pair in turns.parts():
-            step, *level = (number.of(int) for number in pair.parts())
-            if len(level) != 1:
+            numbers = pair.parts()
+            if len(numbers) != 2:
                 raise pair.wrong("a step and a level")
-            found[step] = level[0]
-        return cls(found, *(None if each.value is None else each.of(int) for each in others))
+            step = numbers[0].whole(-MOST_SLOTS, MOST_SLOTS)
+            if step in found:
+                raise pair.wrong("each step once")
+            found[step] = numbers[1].whole(0, _MOST_LEVEL)
+        tops = (None if one.value is None else one.whole(0, _MOST_LEVEL) for one in others)
+        return cls(found, *tops)
 
 
 @dataclass(frozen=True)
@@ -211,8 +217,10 @@ class Description:
             raise inputs.wrong("inputs and outputs of one kind of layout")
         if checked and checked.port and checked.port.name in {port.name for port in ports[1]}:
             raise outputs.wrong(f"outputs beside the norms, {checked.port.name}")
+        if not isinstance(report.of(dict).get("text"), str):
+            raise report.wrong("a report with a text")
         try:
-            steps = ClientTail.from_json(tail.of(dict))
+            steps = ClientTail.read(tail)
             steps.check([port.name for port in ports[1]])
         except ModelError as error:
             raise tail.wrong(f"steps that the client can compute: {error}") from error
@@ -220,7 +228,7 @@ class Description:
             name.of(str),
             ports[0],
             ports[1],
-            tuple(step.of(int) for step in rotations.parts()),
+            tuple(step.whole(-MOST_SLOTS, MOST_SLOTS) for step in rotations.parts()),
             products.of(bool),
             steps,
             report.of(dict),

@@ -11,12 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from cloakwork.compiler.layouts import Layout, laid_by
 from cloakwork.errors import ModelError
-from cloakwork.programs.notes import Member
+from cloakwork.strict import Member
 
 Floats = NDArray[np.float64]
 
 _MOST_ELEMENTS = 1 << 28
-_MOST_SLOTS = 1 << 17
+MOST_SLOTS = 1 << 17
+# Of all ciphertexts of a value: a small file must not cause large tables.
+_MOST_LAID = 1 << 24
 _MOST_EXPONENT = 200
 
 
@@ -199,9 +201,9 @@ def _layout(note: Member, size: int) -> Layout:
     names = ("slots", "ciphertexts", "period", "size", "runs")
     slots, count, period, held, runs = note.members(*names)
     numbers = [part.size(_MOST_ELEMENTS) for part in (slots, count, period, held)]
-    if numbers[3] != size or not 0 < numbers[1] * numbers[2] < _MOST_ELEMENTS:
+    if numbers[3] != size or not 0 < numbers[1] * numbers[2] <= _MOST_LAID:
         raise held.wrong(f"a layout of {size} elements")
-    if not 0 < numbers[0] <= _MOST_SLOTS or not 0 < numbers[2] <= numbers[0]:
+    if not 0 < numbers[0] <= MOST_SLOTS or not 0 < numbers[2] <= numbers[0]:
         raise slots.wrong("slots, and a period of them")
     triples = [[number.size(_MOST_ELEMENTS) for number in run.parts()] for run in runs.parts()]
     if any(len(triple) != 3 for triple in triples):

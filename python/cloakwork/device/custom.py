@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cloakwork import _core, files
+from cloakwork.errors import DeclarationError
 from cloakwork.lazy import public
 
 
@@ -36,8 +37,15 @@ def load_ops(file: str | os.PathLike[str]) -> list[str]:
     they run by their expansions where no device has a kernel for them.  DeclarationError names
     the line that is wrong: none of the file's ops is known then.
     """
-    name = os.fspath(file)
-    return _core.declare_ops(files.read(name).decode(), name)
+    name = files.name_of(file)
+    contents = files.read(name)
+    try:
+        text = contents.decode()
+    except UnicodeDecodeError as error:
+        line = contents.count(b"\n", 0, error.start) + 1
+        got = f"the byte {contents[error.start]:#04x}"
+        raise DeclarationError(name, line, "text in UTF-8", got) from None
+    return _core.declare_ops(text, name)
 
 
 def load_ops_of(library: str, own: str | None) -> None:

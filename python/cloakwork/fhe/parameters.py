@@ -159,6 +159,7 @@ class Parameters:
     def fields(self) -> dict[str, Any]:
         """All fields by name, as JSON's types; those with a default only where they differ."""
         found = asdict(self) | {"scale": self.scale.hex()}
+        found |= {"moduli": list(self.moduli), "special": list(self.special)}
         if self.slot_order == "cloakwork":
             del found["slot_order"]
         if not self.reserved:

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from os import PathLike
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from cloakwork import _core, files
+from cloakwork import files
 from cloakwork._core import Tensor
-from cloakwork.errors import LoadError, ParamError
+from cloakwork.errors import ParamError
+from cloakwork.numpy_names import archives
 from cloakwork.programs import loading
 from cloakwork.tensors.arrays import operand
 
-_SUFFIX = ".npy"
 _ARRAY = b"\x93NUMPY"
 # The first bytes of a zip file: of one with members, and of an empty one.
 _ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
-# All arrays of one archive, unpacked.
-_MOST_BYTES = 16 << 30
 # Archives of the same arrays have the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
 
@@ -31,8 +28,9 @@ def load(
 ) -> Any:
     """Load arrays or a program; the contents of the file decide which.
 
-    A `.npy` file gives a tensor, a `.npz` archive a dictionary of tensors by name.  Arrays of
-    Python's objects are refused: nothing is unpickled.  Programs are those of `trace`,
+    A `.npy` file gives a tensor, a `.npz` archive a dictionary of tensors by name, whose compressed
+    arrays take at most 64 MiB and 32 times the file.  Arrays of Python's objects are refused:
+    nothing is unpickled.  Programs are those of `trace`,
     `zk.program`, the instruction set in any form (also a folder), and HEAL transcripts.
 
     generation   of a HEAL transcript, as for `heal.load`
@@ -56,7 +54,7 @@ def load(
     for option, value in (("generation", generation), ("checksums", checksums or None)):
         if value is not None:
             raise ParamError(option, value, "a program: the file holds arrays")
-    return _members(name) if is_zip else files.load_npy(name)
+    return archives.members(name) if is_zip else files.load_npy(name)
 
 
 def save(path: str | PathLike[str], x: ArrayLike | Tensor, /) -> None:
@@ -68,7 +66,7 @@ def save(path: str | PathLike[str], x: ArrayLike | Tensor, /) -> None:
     >>> import cloakwork as cw
     >>> cw.save(f"{tempfile.mkdtemp()}/x.npy", [1, 2])
     """
-    files.save_npy(_named(path, _SUFFIX), operand(x))
+    files.save_npy(_named(path, archives.SUFFIX), operand(x))
 
 
 def savez(
@@ -89,7 +87,7 @@ def savez(
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for name, array in (members | named).items():
-            entry = zipfile.ZipInfo(name + _SUFFIX, _DATE)
+            entry = zipfile.ZipInfo(name + archives.SUFFIX, _DATE)
             archive.writestr(entry, files.npy_of(operand(array, name)))
     files.write(_named(path, ".npz"), packed.getvalue())
 
@@ -97,24 +95,3 @@ def savez(
 def _named(path: str | PathLike[str], suffix: str) -> str:
     name = files.name_of(path)
     return name if name.endswith(suffix) else name + suffix
-
-
-def _members(name: str) -> dict[str, Tensor]:
-    """The tensors of an archive; LoadError names the member that is none."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(files.read(name))) as archive:
-            entries = archive.infolist()
-            if sum(entry.file_size for entry in entries) > _MOST_BYTES:
-                raise LoadError(f"{name}: expected {_MOST_BYTES >> 30} GiB of arrays at most")
-            made = {entry.filename: _member(archive, entry, name) for entry in entries}
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError) as error:
-        raise LoadError(f"{name}: expected an archive of arrays: {error}") from error
-    if len(made) < len(entries):
-        raise LoadError(f"{name}: expected each array once, got two of one name")
-    return {member.removesuffix(_SUFFIX): tensor for member, tensor in made.items()}
-
-
-def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Tensor:
-    if not entry.filename.endswith(_SUFFIX):
-        raise LoadError(f"{name}: expected arrays alone, got {entry.filename!r}")
-    return _core.npy_of(archive.read(entry), f"{name}: {entry.filename}")

@@ -6,15 +6,16 @@ It knows the program by its description alone, which `keygen` writes beside the 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork import strict
 from cloakwork.errors import EncodeError, LoadError, ParamError
 from cloakwork.fhe.bgv.integers import IntegerCiphertext
 from cloakwork.fhe.ciphertext import Ciphertext
@@ -28,15 +29,17 @@ from cloakwork.fhe.keys.flooding import Disclosed, check_queries
 from cloakwork.fhe.security import admit
 from cloakwork.fhe.streams import of_known
 from cloakwork.lazy import public
+from cloakwork.strict import Member
 from cloakwork.wording import listed, quoted
 
 if TYPE_CHECKING:
     from cloakwork.fhe.context import Context
     from cloakwork.fhe.keys.keys import Keys
 
-_MEMBERS = {"name", "fingerprint", "parameters", "inputs", "outputs", "keys", "model"}
-_GALOIS = "galois."
+_MEMBERS = "name", "fingerprint", "parameters", "inputs", "outputs", "keys", "model"
+_GALOIS = re.compile("galois\\.([1-9][0-9]{0,9})")
 _WORD_BYTES = 8
+_DIGEST_BYTES = 16
 # What a file states beside residues: names and estimates, which may be longer than described.
 _MOST_HEAD = 1 << 16
 
@@ -61,17 +64,26 @@ class ProgramClient:
         Raises LoadError where it is not one, and, without `insecure`, for what it accepts; `place`
         names it.
         """
-        _check_members(described, place)
+        note = Member(f"{place}: description", dict(described))
+        name, fingerprint, parameters, inputs, outputs, keys, _ = note.members(*_MEMBERS)
         self._described = dict(described)
-        self.name, self.fingerprint = str(described["name"]), str(described["fingerprint"])
-        self._inputs = _examples(described["inputs"], place)
-        self._outputs = _examples(described["outputs"], place)
-        for own in {one.context.parameters for one in self._inputs.values()}:
-            admit(own, place, insecure=insecure)
-        needs = described["keys"]
-        if not isinstance(needs, list) or not all(isinstance(need, str) for need in needs):
-            raise LoadError(f"{place}: keys: expected a list of names")
-        self._needs: list[str] = needs
+        self.name, self.fingerprint = name.of(str), fingerprint.octets(_DIGEST_BYTES).hex()
+        if not self.name.isprintable() or not self.name:
+            raise name.wrong("a name of printable characters")
+        self._inputs, self._outputs = _examples(inputs), _examples(outputs)
+        own = self.context.parameters
+        every = [
+            one.context.parameters for one in (*self._inputs.values(), *self._outputs.values())
+        ]
+        for each in set(every):
+            admit(each, place, insecure=insecure)
+        if any(each != own for each in every):
+            raise note.wrong("inputs and outputs of the same parameters", "several")
+        if parameters.of(str) != own.fingerprint:
+            raise parameters.wrong(f"{own.fingerprint}, that of its inputs")
+        self._needs = keys.texts()
+        for need, one in zip(self._needs, keys.parts(), strict=True):
+            self._step(need, one)
 
     def __repr__(self) -> str:
         names = f"inputs={quoted(self.inputs)}, results={quoted(self.results)}"
@@ -115,21 +127,25 @@ class ProgramClient:
         """
         context = self.context
         keys = context.keygen(conjugation=False, relinearization=False)
-        steps, conjugation = [], False
-        for need in self._needs:
-            element = int(need[len(_GALOIS) :]) if need.startswith(_GALOIS) else None
-            if element is None:
-                if need != "relinearization":
-                    raise ParamError("keys", need, "relinearization, or galois.G")
-            elif element == context.element(CONJUGATION):
-                conjugation = True
-            elif (step := context.rotation_steps(element)) is not None:
-                steps.append(step)
-            else:
-                raise ParamError("keys", need, "the element of a rotation, or of a conjugation")
-        products = "relinearization" in self._needs
-        keys.add(steps, conjugation=conjugation, relinearization=products, progress=progress)
+        steps = [self._step(need, Member("keys", need)) for need in self._needs]
+        rotations = [step for step in steps if isinstance(step, int)]
+        products, conjugation = "relinearization" in steps, "conjugation" in steps
+        keys.add(rotations, conjugation=conjugation, relinearization=products, progress=progress)
         return keys
+
+    def _step(self, need: str, note: Member) -> int | str:
+        """The steps of the rotation for which a key is, or another purpose; else LoadError."""
+        if need == "relinearization":
+            return need
+        if (found := _GALOIS.fullmatch(need)) is not None:
+            element = int(found[1])
+            if element == self.context.element(CONJUGATION):
+                return "conjugation"
+            if element % 2 and element < 2 * self.context.parameters.degree:
+                step = self.context.rotation_steps(element)
+                if step is not None:
+                    return step
+        raise note.wrong("relinearization, or galois.G of a rotation or a conjugation")
 
     def encrypt(self, keys: Keys, values: Values) -> Ciphertext | CiphertextSet:
         """Encrypt the values of one input, or of all inputs by name.
@@ -205,11 +221,7 @@ def client_of(
     insecure    accept, with an InsecureWarning, parameters with less than 128 bits of security
     """
     if isinstance(described, bytes | str):
-        try:
-            described = json.loads(described)
-        except (ValueError, RecursionError) as error:
-            raise LoadError(f"{place}: expected JSON: {error}") from error
-        described = _whole(described, place)
+        described = _whole(strict.parsed(described, place), place)
     if not isinstance(described, Mapping):
         raise LoadError(f"{place}: expected an object, got a {type(described).__name__}")
     if described.get("model") is None:
@@ -221,14 +233,8 @@ def client_of(
 
 def longest_result(described: Mapping[str, Any], place: str) -> int:
     """The longest file of results of a described model, whatever its security."""
-    _check_members(described, place)
-    return _most_bytes(described["outputs"], _examples(described["outputs"], place))
-
-
-def _check_members(described: Mapping[str, Any], place: str) -> None:
-    if described.keys() != _MEMBERS:
-        got = ", ".join(sorted(described.keys() ^ _MEMBERS))
-        raise LoadError(f"{place}: expected a model's description, differs in {got}")
+    outputs = Member(f"{place}: description", dict(described)).members(*_MEMBERS)[4]
+    return _most_bytes(outputs.value, _examples(outputs))
 
 
 def _most_bytes(described: Any, outputs: Mapping[str, Ciphertext]) -> int:
@@ -256,10 +262,10 @@ def _checksum(described: Mapping[str, Any]) -> str:
     return blake2b(told, digest_size=16).hexdigest()
 
 
-def _examples(described: Any, place: str) -> dict[str, Ciphertext]:
-    if not isinstance(described, dict) or not described:
-        raise LoadError(f"{place}: expected descriptions of ciphertexts by name")
-    return {name: from_description(Path(place), one) for name, one in described.items()}
+def _examples(note: Member) -> dict[str, Ciphertext]:
+    if not note.named():
+        raise note.wrong("descriptions of ciphertexts by name")
+    return {name: from_description(one.place, one.value) for name, one in note.named().items()}
 
 
 def _encrypted(keys: Keys, example: Ciphertext, name: str, values: Any) -> Ciphertext:

@@ -15,8 +15,9 @@ from cloakwork.fhe.ckks import CkksContext
 from cloakwork.fhe.files.sets import CiphertextSet
 from cloakwork.fhe.keys.flooding import Disclosed
 from cloakwork.lazy import public
-from cloakwork.programs.notes import Member
 from cloakwork.serving.client import ProgramClient, Values
+from cloakwork.strict import Member
+from cloakwork.wording import listed
 
 if TYPE_CHECKING:
     from cloakwork.fhe.keys.keys import Keys
@@ -31,12 +32,21 @@ class ModelClient(ProgramClient):
     ) -> None:
         """Take the description of a compiled model; errors as of `ProgramClient`."""
         super().__init__(described, place, insecure=insecure)
-        self._model = Description.read(Member(f"{place}: model", described["model"]))
+        note, context = Member(f"{place}: model", described["model"]), self.context
+        self._model = Description.read(note)
+        if not isinstance(context, CkksContext):
+            raise note.wrong("no model, as it is one of CKKS", "one beside integers")
+        self._ckks = context
+        self._model.check_slots(context.slots)
+        for words, ports, held in (
+            ("inputs", self._model.inputs, self._inputs),
+            ("outputs", self._model.encrypted_outputs, self._outputs),
+        ):
+            if {port.name for port in ports} != held.keys():
+                raise note.wrong(f"the {words} {listed(held)}", listed(p.name for p in ports))
 
     def _client(self) -> Client:
-        context = self.context
-        assert isinstance(context, CkksContext)
-        return Client(self._model, context)
+        return Client(self._model, self._ckks)
 
     @property
     def capacity(self) -> int:

@@ -19,16 +19,26 @@ from cloakwork.errors import LoadError, ParamError, ServingError
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.streams import Stored
 from cloakwork.lazy import public
-from cloakwork.serving import names, tokens
-from cloakwork.serving.answers import DESCRIPTION_BYTES, Answer, of_tls, received, shown
+from cloakwork.serving import exposure, names, tokens
+from cloakwork.serving.answers import (
+    DESCRIPTION_BYTES,
+    STATE_BYTES,
+    Answer,
+    address,
+    in_words,
+    of_tls,
+    received,
+)
 
 _BINARY = {"Content-Type": "application/octet-stream"}
 _PIECE_BYTES = 1 << 20
 _CHECKSUM_BYTES = 32
 _ACCEPTED, _MISSING, _CONFLICT = 202, 404, 409
 _MOST_PORT = 65535
-# The longest state of a run, or refusal.
-_STATE_BYTES = 1 << 16
+# The longest result that a server's own description may ask for.
+_MOST_RESULT_BYTES = 1 << 30
+# Steps of a run, at most.
+_MOST_STEPS = 1 << 53
 # How long a server that never answered is waited for.
 _FIRST_SECONDS = 5.0
 # Answers after which the same request may succeed: a pause of the body, a proxy's, a full server's.
@@ -54,16 +64,19 @@ class Remote:
         ca: str | PathLike[str] | None = None,
         timeout: float = 600.0,
         token: str | None = None,
+        insecure: bool = False,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         """Prepare; nothing is sent yet.
 
         ca         a file of certificates to trust instead of the system's
         timeout    seconds for one call, with all its repetitions
-        token      of a server that asks for one; send it over https:// alone
+        token      of a server that asks for one; refused for http:// to another machine
+        insecure   send a token or a password in plain, with an InsecureWarning
         transport  of httpx, for tests
 
-        Raises ParamError for an address that is not http:// or https://, and for a wrong file.
+        Raises ParamError for an address that is not http:// or https://, for a wrong file, and,
+        without `insecure`, for what it accepts.
         """
         found = _address(url)
         if not 0 < timeout < inf:
@@ -71,8 +84,13 @@ class Remote:
         headers = {"Accept-Encoding": "identity"}
         if token is not None:
             if found.userinfo:
-                raise ParamError("url", shown(found), "an address without a user, beside a token")
+                raise ParamError("url", address(found), "an address without a user, beside a token")
             headers["Authorization"] = f"Bearer {tokens.check(token, 'token')}"
+        has_secret = token is not None or bool(found.userinfo)
+        what = "a token" if token is not None else "a password"
+        exposure.check_sending(
+            found.scheme, found.host, what, has_secret=has_secret, insecure=insecure
+        )
         if ca is not None and url.startswith("http:"):
             raise ParamError("ca", fspath(ca), "an https:// address, which has a certificate")
         self._timeout = timeout
@@ -141,7 +159,7 @@ class Remote:
         if name in self._uploaded:
             return name
         for pause in _pauses(until):
-            offset = self._offset(name)
+            offset = self._offset(name, source.size_bytes)
             if offset is None:
                 self._uploaded[name] = keys
                 return name
@@ -151,8 +169,8 @@ class Remote:
                 _wait(error, pause, until)
         raise _late(f"PUT /v1/keys/{name}", self._timeout)
 
-    def _offset(self, name: str) -> int | None:
-        """The bytes that the server has; None if it has the whole set."""
+    def _offset(self, name: str, size: int) -> int | None:
+        """The bytes of so many that the server has; None if it has the whole set."""
         try:
             answer = self._asked("GET", f"/v1/keys/{name}")
         except ServingError as error:
@@ -162,9 +180,9 @@ class Remote:
         found = answer.told(dict)
         if found.get("state") == "complete":
             return None
-        if type(found.get("offset")) is not int or found["offset"] < 0:
+        offset: int = found.get("offset")
+        if type(offset) is not int or not 0 <= offset <= size:
             raise answer.strange()
-        offset: int = found["offset"]
         return offset
 
     def _send_keys(
@@ -199,14 +217,14 @@ class Remote:
         model         by default the server's only one
         progress      called now and then with the number of finished steps and of all steps
         result_bytes  the longest result, as `ProgramClient.result_bytes`; by default that of the
-                      model as the server describes it
+                      model as the server describes it, up to 1 GiB
 
         Raises ServingError for a refusal, for a longer result, of which no more is read, and where
         no answer came within the timeout.
         """
         name = self.model()["name"] if model is None else model
         most = self._longest(name) if result_bytes is None else result_bytes
-        most = max(most, _STATE_BYTES)
+        most = max(most, STATE_BYTES)
         contents = body.to_bytes() if isinstance(body, Stored) else bytes(body)
         run, until = uuid4().hex, monotonic() + self._timeout
         options = {} if keys is None else {"keys": keys}
@@ -227,13 +245,9 @@ class Remote:
             if monotonic() > until:
                 self._cancel(run)
                 raise _late(address, self._timeout)
-            steps = answer.told(dict).get("steps")
-            if not isinstance(steps, dict) or not all(
-                type(steps.get(one)) is int for one in ("done", "total")
-            ):
-                raise answer.strange()
+            done, total = _steps(answer)
             if progress is not None:
-                progress(steps["done"], steps["total"])
+                progress(done, total)
             wait = {} if progress is None else {"wait": "0.2"}
             try:
                 answer = self._repeated("GET", f"/v1/runs/{run}/result", until, most, params=wait)
@@ -249,7 +263,16 @@ class Remote:
         from cloakwork.serving.client import longest_result
 
         if model not in self._result_bytes:
-            self._result_bytes[model] = longest_result(self.model(model), "the server")
+            told = self.model(model)
+            try:
+                found = longest_result(told, "the server")
+            except LoadError as error:
+                raise LoadError(in_words(str(error))) from None
+            if found > _MOST_RESULT_BYTES:
+                allowed = f"{found}, as your own description of the model says: the server's word "
+                allowed += f"goes up to {_MOST_RESULT_BYTES}"
+                raise ParamError("result_bytes", "none", allowed)
+            self._result_bytes[model] = found
         return self._result_bytes[model]
 
     def _has_uploaded_again(self, keys: str, error: ServingError) -> bool:
@@ -257,17 +280,19 @@ class Remote:
         source = self._uploaded.get(keys)
         if error.status not in (_MISSING, _CONFLICT) or source is None:
             return False
-        if self._offset(keys) is None:
-            return False  # The server misses something else.
-        del self._uploaded[keys]
         try:
+            if self._offset(keys, _Bytes(source).size_bytes) is None:
+                return False  # The server misses something else.
+            del self._uploaded[keys]
             return self.upload(source) == keys
         except (OSError, LoadError):  # Their file is not what it was.
             return False
 
     def _cancel(self, run: str) -> None:
         try:
-            self._http.delete(f"/v1/runs/{run}", timeout=_CONNECT_SECONDS)
+            # Its answer is not read.
+            with self._http.stream("DELETE", f"/v1/runs/{run}", timeout=_CONNECT_SECONDS):
+                return
         except httpx.TransportError:
             return
 
@@ -370,7 +395,24 @@ def _address(url: str) -> httpx.URL:
 
 
 def _is_described(one: dict[str, Any]) -> bool:
-    return all(isinstance(one.get(name), str) for name in ("name", "fingerprint"))
+    """Whether a description has a name that can stand in addresses, and a fingerprint."""
+    name, fingerprint = one.get("name"), one.get("fingerprint")
+    if not isinstance(name, str) or not isinstance(fingerprint, str):
+        return False
+    try:
+        names.check(name)
+    except ParamError:
+        return False
+    return fingerprint.isascii() and fingerprint.isalnum()
+
+
+def _steps(answer: Answer) -> tuple[int, int]:
+    """The finished steps of a run, and all of them; ServingError for what is no state."""
+    steps = answer.told(dict).get("steps")
+    done, total = (steps.get("done"), steps.get("total")) if isinstance(steps, dict) else (0, "")
+    if type(done) is not int or type(total) is not int or not 0 <= done <= total < _MOST_STEPS:
+        raise answer.strange()
+    return done, total
 
 
 def _pauses(until: float) -> Iterator[float]:
@@ -396,7 +438,8 @@ def _wait(error: httpx.TransportError | ServingError, pause: float, until: float
         if isinstance(error, ServingError):
             raise error
         hint = "is it running?"
-        raise ServingError(0, "the server", "an answer", str(error) or "none", hint) from error
+        got = in_words(str(error)) or "none"
+        raise ServingError(0, "the server", "an answer", got, hint) from error
     sleep(pause)
 
 

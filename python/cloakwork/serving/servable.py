@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from math import prod
@@ -104,7 +103,10 @@ class ServedProgram:
         self.fingerprint = _digest(str(path))
         self._inputs, self._results, self._keys = _parts(program, str(path))
         held = program._core.notes()
-        self._note = json.loads(held[notes.MODEL]) if notes.MODEL in held else None
+        has_note = notes.MODEL in held
+        self._note = (
+            notes.read(program._core, notes.MODEL, str(path)).of(dict) if has_note else None
+        )
         batches = [*self._inputs.values(), *self._results.values()]
         # A batch of a compiled model is one sample in several ciphertexts, or many in slots.
         self._rows = rows.rows_of(batches) if self._note is None else None

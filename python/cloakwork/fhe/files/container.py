@@ -15,9 +15,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from json import dumps, loads
+from json import dumps
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,9 +26,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from cloakwork import _core, files
+from cloakwork import _core, files, strict
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.recognition import expecting
+from cloakwork.strict import Member
 
 VERSION = 1
 _MAGIC = b"CWFHE"
@@ -37,8 +39,8 @@ _WORDS = (1, 2, 4, 8)
 _PIECE_BYTES = 1 << 20
 _MOST_ELEMENTS = 1 << 40
 _MOST_AXES = 8
-# The errors that reading an invalid header can raise.
-_SENSELESS = (KeyError, TypeError, ValueError, OverflowError, RecursionError)
+# A name, a shape, bytes per word.
+_ENTRY_PARTS = 3
 
 PathLike = str | os.PathLike[str]
 
@@ -58,9 +60,9 @@ class Words:
 
     def read(self) -> NDArray[np.int64]:
         """A copy in memory."""
-        part = self.source.part(self.offset, self.offset + prod(self.shape) * self.size)
-        found = np.frombuffer(part, dtype=f"<i{self.size}")
-        return found.reshape(self.shape).astype(np.int64)
+        with self.source.lent(self.offset, self.offset + prod(self.shape) * self.size) as part:
+            found = np.frombuffer(part, dtype=f"<i{self.size}")
+            return found.reshape(self.shape).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,22 @@ class Source:
         _core.leave_memory(self.held)
         return copied
 
+    @contextmanager
+    def lent(self, begin: int, end: int) -> Iterator[memoryview]:
+        """The bytes of a range for a while.
+
+        The copy of a part of a mapped file, which may be a secret's, is overwritten afterwards.
+        """
+        if isinstance(self.held, memoryview):
+            yield self.held[begin:end]
+            return
+        copied = self.held[begin:end].copy()
+        try:
+            yield memoryview(copied)
+        finally:
+            copied.zeroize()
+            _core.leave_memory(self.held)
+
 
 @dataclass(frozen=True)
 class Contents:
@@ -97,13 +115,11 @@ class Contents:
     tensors: dict[str, Words | NDArray[np.int64]]
     permissions: int | None = None
 
-    def field(self, name: str, kind: type | tuple[type, ...]) -> Any:
-        """A field, which must have this type, else LoadError."""
-        value = self.fields.get(name)
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            wanted = kind.__name__ if isinstance(kind, type) else "a number"
-            raise self.wrong(f"field {name!r}", wanted, type(value).__name__)
-        return value
+    def field(self, name: str) -> Member:
+        """A field, to be read strictly; LoadError where there is none."""
+        if name not in self.fields:
+            raise self.wrong(f"field {name!r}", "a value", "none")
+        return Member(f"{self.path}: {name}", self.fields[name])
 
     def tensor(self, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
         """A tensor, which must have this shape, else LoadError."""
@@ -217,7 +233,8 @@ def _checked(path: Path, source: Source) -> Contents:
     end = max(source.size_bytes - _CHECKSUM_BYTES, 0)
     found = blake2b(digest_size=_CHECKSUM_BYTES)
     for begin in range(0, end, _PIECE_BYTES):
-        found.update(source.part(begin, min(begin + _PIECE_BYTES, end)))
+        with source.lent(begin, min(begin + _PIECE_BYTES, end)) as piece:
+            found.update(piece)
     if found.digest() != source.part(end, source.size_bytes):
         hint = "fetch or write it again"
         raise LoadError(f"{path}: the checksum differs: the file is truncated or altered: {hint}")
@@ -273,11 +290,12 @@ def head(path: Path, beginning: bytes | memoryview) -> Head:
     """The head of a file from its first `head_bytes` or more; LoadError for an invalid one."""
     end = head_bytes(path, bytes(beginning[:_HEADER_BYTES]))
     try:
-        header = loads(bytes(beginning[_HEADER_BYTES:end]))
-        kind, fields, listed = header["kind"], header["fields"], header["tensors"]
-        entries = [(str(name), tuple(map(int, shape)), int(size)) for name, shape, size in listed]
-        fields = dict(fields)
-    except _SENSELESS as error:
+        header = Member(f"{path}: header", strict.parsed(bytes(beginning[_HEADER_BYTES:end]), ""))
+        kind, fields, listed = header.members("kind", "fields", "tensors")
+        kind.of(str)
+        fields.of(dict)
+        entries = [_entry(one) for one in listed.parts()]
+    except LoadError as error:
         why = "the header is not one of this version, or altered: fetch or write the file again"
         raise LoadError(f"{path}: {why}") from error
     total = end
@@ -287,7 +305,16 @@ def head(path: Path, beginning: bytes | memoryview) -> Head:
         if size not in _WORDS or count >= _MOST_ELEMENTS:
             raise LoadError(f"{path}: tensor {name!r} is longer than the file")
         total += count * size
-    return Head(str(kind), fields, entries, total + _CHECKSUM_BYTES)
+    return Head(kind.value, fields.value, entries, total + _CHECKSUM_BYTES)
+
+
+def _entry(note: Member) -> tuple[str, tuple[int, ...], int]:
+    """The name, the shape and the bytes per word of a tensor."""
+    parts = note.parts()
+    if len(parts) != _ENTRY_PARTS:
+        raise note.wrong("a name, a shape and a size")
+    name, shape, size = parts
+    return name.of(str), tuple(one.of(int) for one in shape.parts()), size.of(int)
 
 
 def _parsed(path: Path, source: Source, body_bytes: int) -> Contents:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from cloakwork.errors import KeyMismatchError, ParamError, UnknownNameError
@@ -11,6 +12,7 @@ from cloakwork.fhe.files import storage
 from cloakwork.fhe.files.container import Contents, PathLike, save
 from cloakwork.fhe.streams import Stored
 from cloakwork.lazy import public
+from cloakwork.strict import in_short
 from cloakwork.wording import listed
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ class CiphertextSet(Stored, Mapping[str, Ciphertext]):
 
 def read(contents: Contents, context: Context) -> CiphertextSet:
     """The set in a file; LoadError where a ciphertext's description or residues are wrong."""
-    described: dict[str, Any] = contents.field("ciphertexts", dict)
+    described = contents.field("ciphertexts").of(dict)
     if described.keys() != contents.tensors.keys():
         raise contents.wrong("tensors", f"those of {listed(described)}", "others")
     common = {name: contents.fields[name] for name in _COMMON if name in contents.fields}
@@ -99,6 +101,7 @@ def read(contents: Contents, context: Context) -> CiphertextSet:
         if not isinstance(own, dict) or own.keys() & set(_COMMON):
             raise contents.wrong(f"ciphertext {name!r}", "its own description", repr(own)[:60])
         tensors = {"data": contents.tensors[name]}
-        one = Contents(contents.path, "ciphertext", common | own, tensors)
+        place = Path(f"{contents.path}: ciphertexts.{in_short(name)}")
+        one = Contents(place, "ciphertext", common | own, tensors)
         made[name] = storage.ciphertext_of(one, context)
     return CiphertextSet(made)

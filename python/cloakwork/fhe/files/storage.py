@@ -7,9 +7,9 @@ ciphertexts, public and evaluation keys take half of their memory.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
-from math import inf, log2
+from math import log2
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -30,9 +30,8 @@ from cloakwork.fhe.bgv.sizes import unknown
 from cloakwork.fhe.ciphertext import Ciphertext
 from cloakwork.fhe.ciphertext.data import CiphertextData
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
-from cloakwork.fhe.context import Context, Levels
-from cloakwork.fhe.encoding.packing import Packing
-from cloakwork.fhe.estimates.bounds import Bound, Stated
+from cloakwork.fhe.context import Context
+from cloakwork.fhe.files import facts
 from cloakwork.fhe.files.container import Contents, PathLike, load, save
 from cloakwork.fhe.keys.encapsulation import Encapsulation, check_encapsulation
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
@@ -44,6 +43,7 @@ from cloakwork.fhe.rns.samplers import SEED_BYTES, wiped
 from cloakwork.fhe.rns.tables import Tables, frozen
 from cloakwork.fhe.schemes import context_of
 from cloakwork.fhe.security import InsecureWarning, admit
+from cloakwork.strict import Member, in_short
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
@@ -54,15 +54,8 @@ Array = NDArray[np.int64]
 # A limit for descriptions: far above secure parameters, and below large memory.
 _MOST_DEGREE = 1 << 17
 _MOST_LIMBS = 128
-_MOST_BATCH = 1 << 40
-# No chain has as many bits, so that no noise and no bound may, either.
-_MOST_BITS = float(1 << 20)
-# Of a float's exponent.
-_MOST_FLOAT = 1023.0
 # The names of keys to a sparse secret and back.
 _ENTER, _LEAVE = "sparse.enter", "sparse.leave"
-# low, high and three sizes.
-_BOUND_NUMBERS = 5
 
 
 def limbs_first(data: Tensor) -> Array:
@@ -79,9 +72,9 @@ def described(ciphertext: CiphertextData) -> dict[str, Any]:
     """Everything that a file states about a ciphertext, except its residues and their seed."""
     fields: dict[str, Any] = _common(ciphertext.context, ciphertext.key)
     # Estimates of deep models may overflow: then any number so large says as little.
-    noise = min(ciphertext.noise, _MOST_BITS - 1)
+    noise = min(ciphertext.noise, facts.MOST_BITS - 1)
     fields |= {"level": ciphertext.level, "noise": noise, "parts": ciphertext.parts}
-    fields |= {"batch": ciphertext.batch, "packing": _packing_fields(ciphertext.packing)}
+    fields |= {"batch": ciphertext.batch, "packing": facts.packing_fields(ciphertext.packing)}
     if isinstance(ciphertext, CkksCiphertext):
         fields |= {"scale": ciphertext.scale.hex(), "size": ciphertext.size}
         fields |= {"values": ciphertext.bound.numbers(), "coherence": ciphertext.coherence}
@@ -93,29 +86,17 @@ def described(ciphertext: CiphertextData) -> dict[str, Any]:
     return fields
 
 
-def from_description(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
+def from_description(path: PathLike, fields: Any) -> Ciphertext:
     """The ciphertext of a description by `described`, with zeros that take no memory.
 
-    Raises LoadError for an invalid description.
+    Raises LoadError, which names the field, for an invalid description.
     """
-    try:
-        return _described_by(path, fields)
-    except LoadError:
-        raise
-    except (CloakworkError, TypeError, ValueError, LookupError, ArithmeticError) as error:
-        raise LoadError(f"{path}: {error}") from error
-
-
-def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
-    batch = fields.get("batch")
-    known = {"alike": _equal_rows(batch)} | fields | {"batch": None}
+    batch = facts.batch_of(Contents(Path(path), "", Member(f"{path}", fields).of(dict), {}))
+    known = {"alike": facts.equal_rows(batch)} | fields | {"batch": None}
     contents = Contents(Path(path), "ciphertext", known, {})
-    level, parts = contents.field("level", int), contents.field("parts", int)
-    degree = contents.field("parameters", dict).get("degree")
-    if not (isinstance(degree, int) and 0 < degree <= _MOST_DEGREE):
-        raise contents.wrong("degree", f"at most {_MOST_DEGREE}", repr(degree))
-    if not (0 <= level < _MOST_LIMBS and parts in (2, 3)):
-        raise contents.wrong("level and parts", "those of the parameters", f"{level}, {parts}")
+    level, parts = _level_and_parts(contents, _MOST_LIMBS - 1)
+    sized = Member(f"{path}: parameters", contents.field("parameters").of(dict).get("degree"))
+    degree = replace(sized, place=f"{sized.place}.degree").whole(1, _MOST_DEGREE)
     # One ciphertext, however long the batch.
     zero = broadcast_to(zeros((), dtype="i64"), (parts, level + 1, degree))
     contents.tensors["data"] = np.asarray(zero)
@@ -124,10 +105,12 @@ def _described_by(path: PathLike, fields: dict[str, Any]) -> Ciphertext:
     made: Ciphertext = _made(contents, ciphertext_of, lambda _: None)
     if isinstance(made, CkksCiphertext):
         made = replace(made, bound=replace(made.bound, given=False))
-    if batch is not None and not (type(batch) is int and 0 < batch < _MOST_BATCH):
-        raise contents.wrong("batch", f"1 up to {_MOST_BATCH - 1}", repr(batch))
     lead = () if batch is None else (batch,)
-    return made.carrying(broadcast_to(zeros((), dtype="i64"), (*lead, *made.data.shape)))
+    whole = made.carrying(broadcast_to(zeros((), dtype="i64"), (*lead, *made.data.shape)))
+    if unknown := fields.keys() - whole.described().keys():
+        got = f"also {in_short(min(unknown))}"
+        raise contents.wrong("fields", "what ciphertexts are described by", got)
+    return whole
 
 
 def save_ciphertext(path: PathLike | BinaryIO, ciphertext: CiphertextData) -> None:
@@ -252,7 +235,7 @@ def _made(
         return reader(contents, _context(contents, admitted))
     except (LoadError, KeyMismatchError):
         raise
-    except (CloakworkError, TypeError, KeyError, ValueError, OverflowError) as error:
+    except CloakworkError as error:
         raise LoadError(f"{contents.path}: {error}") from error
 
 
@@ -292,38 +275,11 @@ def _common(context: Context, key: str) -> dict[str, Any]:
 
 
 def _context(contents: Contents, admitted: Callable[[Parameters], None]) -> Context:
-    given: dict[str, Any] = {**contents.field("parameters", dict)}
-    for name in ("moduli", "special"):
-        given[name] = tuple(map(int, given.get(name, ())))
-    given |= {"scale": float.fromhex(str(given.get("scale", "")))}
-    bound = None
-    levels: Levels = contents.field("levels", str)
-    if given.get("scheme") not in ("ckks", "bgv", "bfv"):
-        raise contents.wrong("scheme", "ckks, bgv or bfv", repr(given.get("scheme")))
-    for name in ("degree", "plain_modulus", "digit_limbs", "gadget_base_log2"):
-        if not isinstance(given.get(name), int):
-            raise contents.wrong(name, "an integer", repr(given.get(name)))
-    if not isinstance(given.get("reserved", 0), int):
-        raise contents.wrong("reserved", "an integer", repr(given.get("reserved")))
-    parameters = Parameters(**given)
-    if parameters.fingerprint != contents.field("fingerprint", str):
-        raise contents.wrong("fingerprint", "that of the parameters", "another")
+    parameters, levels = facts.parameters_of(contents), facts.levels_of(contents)
     _check_degree(contents, parameters.degree)
     admitted(parameters)
-    if parameters.scheme == "ckks":
-        bound = _context_bound(contents)
+    bound = facts.context_bound(contents) if parameters.scheme == "ckks" else None
     return context_of(parameters, levels, bound)
-
-
-def _context_bound(contents: Contents) -> Stated | None:
-    """A context's bound of the values of its ciphertexts."""
-    found = contents.fields.get("bound")
-    if found is None:
-        return None
-    if isinstance(found, list):
-        low, high = map(float, found)
-        return low, high
-    return float(contents.field("bound", (int, float)))
 
 
 def _check_degree(contents: Contents, degree: int) -> None:
@@ -337,98 +293,51 @@ def _check_degree(contents: Contents, degree: int) -> None:
 
 def ciphertext_of(contents: Contents, context: Context) -> Ciphertext:
     """The ciphertext of a file's contents; LoadError for a wrong field or residue."""
-    level, count = contents.field("level", int), contents.field("parts", int)
-    if not 0 <= level <= context.parameters.level or count not in (2, 3):
-        raise contents.wrong("level and parts", "those of the parameters", f"{level}, {count}")
-    batch = contents.fields.get("batch")
-    lead = () if batch is None else (contents.field("batch", int),)
+    level, count = _level_and_parts(contents, context.parameters.level)
+    batch = facts.batch_of(contents)
+    lead = () if batch is None else (batch,)
     basis = context.tables.chain(level)
-    seed = bytes.fromhex(contents.field("seed", str)) if "seed" in contents.fields else None
+    seed = contents.field("seed").octets(SEED_BYTES) if "seed" in contents.fields else None
     own = lead if seed is not None else (*lead, count)
     body = _residues(contents, "data", own, basis.moduli, basis.degree)
     common: dict[str, Any] = {
         "context": context,
-        "data": body if seed is None else expanded_encryption(basis, body, _seed(contents, seed)),
+        "data": body if seed is None else expanded_encryption(basis, body, seed),
         "level": level,
-        "noise": _estimate(contents, "noise"),
-        "key": contents.field("key", str),
+        "noise": facts.estimate(contents, "noise"),
+        "key": facts.owner_of(contents),
         "seed": seed,
-        "packing": _packing(contents, context),
+        "packing": facts.packing_of(contents, context),
         "claimed": True,
     }
     if isinstance(context, IntegerContext):
-        factor = contents.field("factor", int)
-        if not 1 <= factor < context.plain_modulus:
-            raise contents.wrong("factor", f"1 to {context.plain_modulus - 1}", str(factor))
+        factor = contents.field("factor").whole(1, context.plain_modulus - 1)
         largest = unknown(context.parameters, common["noise"])
         for name in ("coefficient", "value"):
             stated = name in contents.fields
-            common[name] = _estimate(contents, name) if stated else getattr(largest, name)
+            common[name] = facts.estimate(contents, name) if stated else getattr(largest, name)
         made = BfvCiphertext if isinstance(context, BfvContext) else BgvCiphertext
         return made(**common, factor=factor)
-    scale = float.fromhex(contents.field("scale", str))
-    if not 0 < scale < inf:
+    scale = contents.field("scale").exact()
+    if not scale > 0:
         raise contents.wrong("scale", "a positive number", str(scale))
-    worst = {"coherence": log2(context.slots) / 2, "alike": _equal_rows(batch)}
+    worst = {"coherence": log2(context.slots) / 2, "alike": facts.equal_rows(batch)}
     for name, most in worst.items():
         known = name in contents.fields
-        common[name] = max(_estimate(contents, name), 0.0) if known else most
-    return CkksCiphertext(**common, scale=scale, bound=_bound(contents))
+        common[name] = max(facts.estimate(contents, name), 0.0) if known else most
+    return CkksCiphertext(**common, scale=scale, bound=facts.values_of(contents))
 
 
-def _equal_rows(batch: Any) -> float:
-    """The default for older files: as if all ciphertexts of a batch were equal."""
-    return log2(batch) / 2 if isinstance(batch, int) and batch > 1 else 0.0
-
-
-def _bound(contents: Contents) -> Bound:
-    """The bound of the values; older files hold only their size."""
-    size = _estimate(contents, "size")
-    if "values" not in contents.fields:
-        return Bound.circle(2.0 ** min(size, _MOST_FLOAT))
-    given = contents.field("values", list)
-    if len(given) != _BOUND_NUMBERS or not all(isinstance(v, int | float) for v in given):
-        raise contents.wrong("values", "five numbers", repr(given))
-    low, high, imaginary, magnitude, rms = map(float, given)
-    if not (low <= high and imaginary >= 0 and magnitude >= 0 and rms >= 0):
-        raise contents.wrong("values", "low, high and three sizes", repr(given))
-    # Saved again, it gives the same file.
-    return replace(Bound.from_numbers(low, high, imaginary, magnitude, rms), given=True)
-
-
-def _packing_fields(packing: Packing) -> dict[str, Any]:
-    """The packing's fields in a file; the slots follow from the parameters."""
-    names = ("length", "period", "count", "tiled")
-    return {name: getattr(packing, name) for name in names}
-
-
-def _packing(contents: Contents, context: Context) -> Packing:
-    """The packing of a ciphertext; all slots if the file states none."""
-    if "packing" not in contents.fields:
-        return context.whole
-    given: dict[str, Any] = contents.field("packing", dict)
-    whole = _packing_fields(context.whole)
-    counts = [given.get("length"), given.get("period"), given.get("count") or 1]
-    numbers = all(isinstance(value, int) for value in counts)
-    if given.keys() != whole.keys() or not numbers or not isinstance(given["tiled"], bool):
-        raise contents.wrong("packing", ", ".join(whole), repr(given))
-    return context.packing(**given)
-
-
-def _estimate(contents: Contents, name: str) -> float:
-    """log2 of a bound in a file; -inf for a bound of 0."""
-    found = float(contents.field(name, (int, float)))
-    if not found < _MOST_BITS:
-        raise contents.wrong(name, f"a number below {_MOST_BITS:.0f}", str(found))
-    return found
+def _level_and_parts(contents: Contents, highest: int) -> tuple[int, int]:
+    return contents.field("level").whole(0, highest), contents.field("parts").whole(2, 3)
 
 
 def _public(contents: Contents, context: Context, tensor: str = "data") -> PublicKey:
     basis = context.tables.chain(context.parameters.level)
-    seed = _key_seed(contents, contents.field("seed", str))
+    seed = facts.key_seed(contents.field("seed"))
     body = _residues(contents, tensor, () if seed else (2,), basis.moduli, basis.degree)
     data = frozen(expanded_encryption(basis, body, seed) if seed else body)
-    key = contents.field("key", str)
+    key = facts.owner_of(contents)
     found = fingerprint(data, seed)
     if found != key:
         raise contents.wrong("key", f"{found}, that of its residues", key)
@@ -436,39 +345,24 @@ def _public(contents: Contents, context: Context, tensor: str = "data") -> Publi
 
 
 def _evaluation(contents: Contents, context: Context) -> EvaluationKeys:
-    seeds: dict[str, Any] = contents.field("seeds", dict)
-    levels = _key_levels(contents, context, seeds)
+    seeds = facts.key_seeds(contents)
+    levels = facts.key_levels(contents, context, seeds)
     if _ENTER in seeds:
         check_encapsulation(context.parameters)
     keys = {}
-    for name, text in seeds.items():
+    for name, seed in seeds.items():
         tables = context.tables.entry if name == _ENTER else context.tables
         if levels[name] > tables.parameters.level:
             raise contents.wrong("key_levels", f"{tables.parameters.level} for {name!r}", "more")
-        seed = _key_seed(contents, text)
         keys[name] = _switching_key(contents, name, tables, (levels[name], seed))
     squared, sparse = keys.pop("s^2", None), None
     if _ENTER in keys or _LEAVE in keys:
+        if not {_ENTER, _LEAVE} <= keys.keys():
+            raise contents.wrong("seeds", f"{_ENTER} and {_LEAVE}, or neither", "one of them")
         sparse = Encapsulation(keys.pop(_ENTER), keys.pop(_LEAVE))
-    galois = {int(name): key for name, key in keys.items()}
-    for element in galois:
-        if not (element % 2 and 0 < element < 2 * context.parameters.degree):
-            raise contents.wrong("seeds", "odd Galois elements below 2 N", str(element))
-    return EvaluationKeys(context, contents.field("key", str), squared, galois, sparse)
-
-
-def _key_levels(contents: Contents, context: Context, names: Collection[str]) -> dict[str, int]:
-    """The level of each key; older files hold keys of the highest level alone."""
-    top = context.parameters.level
-    if "key_levels" not in contents.fields:
-        return dict.fromkeys(names, top)
-    found: dict[str, Any] = contents.field("key_levels", dict)
-    if found.keys() != set(names):
-        raise contents.wrong("key_levels", f"those of {sorted(names)}", f"{sorted(found)}")
-    for name, level in found.items():
-        if type(level) is not int or not 0 <= level <= top:
-            raise contents.wrong("key_levels", f"0 to {top} for key {name!r}", repr(level))
-    return found
+    degree = context.parameters.degree
+    galois = {facts.galois_element(contents, name, degree): key for name, key in keys.items()}
+    return EvaluationKeys(context, facts.owner_of(contents), squared, galois, sparse)
 
 
 def _switching_key(
@@ -493,17 +387,6 @@ def _secret(contents: Contents, context: Context) -> Keys:
         return Keys._restored(_public(contents, context, "public"), coefficients)
     finally:
         coefficients[...] = 0
-
-
-def _key_seed(contents: Contents, text: str) -> bytes:
-    """The seed of a key; b"" for another library's key, which is stored whole."""
-    return _seed(contents, bytes.fromhex(text)) if text else b""
-
-
-def _seed(contents: Contents, seed: bytes) -> bytes:
-    if len(seed) != SEED_BYTES:
-        raise contents.wrong("seed", f"{SEED_BYTES} bytes", f"{len(seed)}")
-    return seed
 
 
 def _residues(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Protocol, Self
 
-from cloakwork import _core, files
-from cloakwork.errors import ParamError
+from cloakwork import _core, files, strict
+from cloakwork.errors import LoadError, ParamError, ProofError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
 from cloakwork.recognition import expecting
@@ -22,6 +22,12 @@ from cloakwork.zk.forms import binary
 Source = str | PathLike[str] | dict[str, Any] | list[Any]
 
 _SCALAR_BYTES = 32
+_PAIRING = "vk_alphabeta_12"
+
+
+def _numbers(stated: list[Any]) -> list[int]:
+    """The twelve coordinates of [2][3][2]."""
+    return [int(number) for half in stated for pair in half for number in pair]
 
 
 def text_of(source: object, what: str) -> tuple[bytes, str]:
@@ -50,15 +56,36 @@ class VerifyingKey:
     def load(cls, source: Source | Self) -> Self:
         """Read snarkjs's JSON, or the bytes of gnark or arkworks: a file, or what `json.load` gave.
 
-        Raises LoadError, with the path to the wrong member or the wrong byte.
+        Raises LoadError, with the path to the wrong member or the wrong byte: also a
+        `vk_alphabeta_12`, which is not needed, but other verifiers use, that is not the pairing of
+        alpha and beta.
         """
         if isinstance(source, cls):
             return source
+        text, name = text_of(source, "verifying key")
         with expecting("a verifying key, vkey.json", source, "vkey"):
-            text, name = text_of(source, "verifying key")
             if not binary.is_text(text):
                 return cls(*binary.read_key(text, name))
-            return cls(*_core.verifying_key_of(text, name))
+            found = cls(*_core.verifying_key_of(text, name))
+            found._check_pairing(text, name)
+            return found
+
+    def _check_pairing(self, text: bytes, name: str) -> None:
+        """LoadError where a key's text states another pairing of alpha and beta than it has."""
+        stated = strict.parsed(text, name).get(_PAIRING)
+        if stated is None:
+            return
+        try:
+            own = self.to_json()
+        except ProofError:
+            # A point outside of its curve or group: `verify` says which.
+            return
+        if _numbers(stated) != _numbers(strict.parsed(own, name)[_PAIRING]):
+            raise LoadError(
+                f"{name}: verifying key, {_PAIRING}: expected the pairing of vk_alpha_1 and "
+                "vk_beta_2, got another: take the key from where it was made, or leave this member "
+                "out"
+            )
 
     @property
     def public(self) -> int:

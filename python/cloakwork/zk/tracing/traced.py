@@ -25,6 +25,7 @@ from cloakwork.programs import notes, tracing
 from cloakwork.programs.inputs import InputType, type_text, types_of
 from cloakwork.programs.options import bytes_of
 from cloakwork.programs.program import Program
+from cloakwork.strict import Member
 from cloakwork.wording import quoted
 from cloakwork.zk.instructions.running import KEY_BYTES, RunnableByName, run_key
 from cloakwork.zk.instructions.values import Input, Type, as_tensor
@@ -272,7 +273,7 @@ def loaded(core: _core.Program, path: str) -> Traced:
     return made
 
 
-def _type(note: notes.Member, wanted: InputType) -> Type:
+def _type(note: Member, wanted: InputType) -> Type:
     """The type of an input, as the engine declares it, with the form of a polynomial."""
     dtype, shape, form, written = note.members("dtype", "shape", "repr", "json")
     given = dtype.of(str), tuple(size.size(2**63) for size in shape.parts())
