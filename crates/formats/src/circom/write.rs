@@ -207,8 +207,11 @@ pub fn save_wtns(curve: Pairing, values: &[u8], path: impl AsRef<Path>) -> Resul
     let header = vec![prime(curve.scalar_prime()), counts(&[count])];
     let mut sections = owned(vec![(1, header), (2, vec![values.to_vec()])]);
     let saved = sections.write(path.as_ref(), &wtns::KIND, 2);
-    let parts = sections.0.iter_mut().flat_map(|(_, parts)| parts);
-    parts.for_each(Zeroize::zeroize);
+    for part in sections.0.iter_mut().flat_map(|(_, parts)| parts) {
+        if let Part::Owned(bytes) = part {
+            bytes.zeroize();
+        }
+    }
     saved
 }
 

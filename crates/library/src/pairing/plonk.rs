@@ -10,7 +10,7 @@ use ark_bn254::Bn254;
 use ark_ec::pairing::Pairing as Engine;
 use ark_ec::short_weierstrass::{Affine, Projective, SWCurveConfig};
 use ark_ec::{AffineRepr, CurveGroup, VariableBaseMSM};
-use ark_ff::{AdditiveGroup, BigInteger, Field, PrimeField, Zero};
+use ark_ff::{AdditiveGroup, BigInteger, PrimeField, Zero};
 
 /// A verifying key. Points and scalars canonical.
 #[derive(Clone, Copy, Debug)]
