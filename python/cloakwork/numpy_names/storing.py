@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from cloakwork import _core, files
 from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ParamError
+from cloakwork.files import Readable, Source
 from cloakwork.programs import loading
 from cloakwork.tensors.arrays import operand
 
@@ -26,10 +27,10 @@ _MOST_BYTES = 16 << 30
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def load(
-    path: str | PathLike[str], *, generation: str | None = None, checksums: bool = False
-) -> Any:
+def load(path: Readable, *, generation: str | None = None, checksums: bool = False) -> Any:
     """Load arrays or a program; the contents of the file decide which.
+
+    path   of a file; or its contents as bytes, or a file that is open in binary
 
     A `.npy` file gives a tensor, a `.npz` archive a dictionary of tensors by name.  Arrays of
     Python's objects are refused: nothing is unpickled.  Programs are those of `trace`,
@@ -48,15 +49,19 @@ def load(
     >>> cw.load(f"{folder}/x.npy")
     Tensor([1, 2], dtype=i64)
     """
-    name = files.name_of(path)
-    first = files.start_if_there(name, len(_ARRAY))
+    source = files.source_of(path)
+    first = source.start(len(_ARRAY))
     is_zip = first.startswith(_ZIPS)
     if not is_zip and first != _ARRAY:
-        return loading.load(path, generation=generation, checksums=checksums)
+        return loading.load(source, generation=generation, checksums=checksums)
     for option, value in (("generation", generation), ("checksums", checksums or None)):
         if value is not None:
             raise ParamError(option, value, "a program: the file holds arrays")
-    return _members(name) if is_zip else files.load_npy(name)
+    if is_zip:
+        return _members(source)
+    if source.contents is None:
+        return files.load_npy(source.name)
+    return _core.npy_of(source.read(), source.name)
 
 
 def save(path: str | PathLike[str], x: ArrayLike | Tensor, /) -> None:
@@ -99,10 +104,11 @@ def _named(path: str | PathLike[str], suffix: str) -> str:
     return name if name.endswith(suffix) else name + suffix
 
 
-def _members(name: str) -> dict[str, Tensor]:
+def _members(source: Source) -> dict[str, Tensor]:
     """The tensors of an archive; LoadError names the member that is none."""
+    name = source.name
     try:
-        with zipfile.ZipFile(io.BytesIO(files.read(name))) as archive:
+        with zipfile.ZipFile(io.BytesIO(source.read())) as archive:
             entries = archive.infolist()
             if sum(entry.file_size for entry in entries) > _MOST_BYTES:
                 raise LoadError(f"{name}: expected {_MOST_BYTES >> 30} GiB of arrays at most")
