@@ -1,6 +1,7 @@
 """What may leave a process: equal after the way, refused where it was altered, secrets never."""
 
 import copy
+import dataclasses
 import io
 import multiprocessing
 import os
@@ -360,3 +361,30 @@ def test_a_client_never_has_a_form_as_bytes() -> None:
     assert issubclass(Client, Secret)
     assert not issubclass(Client, Sendable)
     assert issubclass(Server, Sendable)
+
+
+def test_a_circuit_of_parts_is_sent_as_the_file_that_would_be_written(tmp_path: Path) -> None:
+    parts = dataclasses.replace(circuit(), file=None)
+    zk.write_r1cs(parts, tmp_path / "c.r1cs")
+    assert parts.to_bytes() == (tmp_path / "c.r1cs").read_bytes()
+    with pytest.raises(SendError, match="from files"):
+        pickle.dumps(dataclasses.replace(key(), file=None))
+
+
+class Earlier:
+    """Pickles as an earlier version pickled an object."""
+
+    def __init__(self, *parts: Any) -> None:
+        self.parts = parts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.parts[0], self.parts[1:]
+
+
+def test_pickles_of_earlier_versions_are_read() -> None:
+    fresh = KEYS.encrypt([1.0])
+    for value in (fresh, KEYS.public, KEYS.evaluation):
+        again = pickle.loads(pickle.dumps(Earlier(type(value)._unpickled, value.to_bytes())))
+        assert again.to_bytes() == value.to_bytes()
+    made = Earlier(CONTEXT._unpickled, CONTEXT.parameters, CONTEXT.levels, CONTEXT.bound)
+    assert pickle.loads(pickle.dumps(made)) is CONTEXT

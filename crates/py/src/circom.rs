@@ -8,8 +8,8 @@ use crate::guard::{unlocked, watched};
 use crate::tensor::{self, Elements, Inner, Tensor};
 use cloakwork_formats::circom::{
     Groth16Proof, Pairing, R1cs, R1csParts, Rows, VerifyingKey, Wtns, Zkey, ZkeyParts, parse_proof,
-    parse_public, parse_verifying_key, pending_zkey, proof_json, public_json, r1cs_bytes, save_r1cs,
-    save_wtns, verifying_key_json,
+    parse_public, parse_verifying_key, pending_zkey, proof_json, public_json, r1cs_bytes,
+    save_r1cs, save_wtns, verifying_key_json,
 };
 use cloakwork_formats::files::{Access, Pending, commit};
 use cloakwork_formats::{LoadError, SaveError};

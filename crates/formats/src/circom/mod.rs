@@ -24,8 +24,6 @@ pub use coefficients::Rows;
 pub use json::{Groth16Proof, VerifyingKey, parse_proof, parse_public, parse_verifying_key};
 pub use json_write::{proof_json, public_json, verifying_key_json};
 pub use r1cs::R1cs;
-pub use write::{
-    R1csParts, ZkeyParts, pending_zkey, r1cs_bytes, save_r1cs, save_wtns, save_zkey,
-};
+pub use write::{R1csParts, ZkeyParts, pending_zkey, r1cs_bytes, save_r1cs, save_wtns, save_zkey};
 pub use wtns::Wtns;
 pub use zkey::Zkey;

@@ -152,11 +152,7 @@ fn names(from: &mut Decoder<'_>) -> Result<Interner, LoadError> {
 }
 
 /// Each blob begins at the next aligned byte behind the last, so none overlap and none are hidden.
-fn blobs(
-    from: &mut Decoder<'_>,
-    header_end: usize,
-    file: &[u8],
-) -> Result<Vec<Blob>, LoadError> {
+fn blobs(from: &mut Decoder<'_>, header_end: usize, file: &[u8]) -> Result<Vec<Blob>, LoadError> {
     let file_bytes = file.len();
     let count = from.count(BLOB_ROW_BYTES)?;
     let mut blobs = Vec::with_capacity(count);

@@ -56,12 +56,7 @@ fn flags(program: &Program) -> u32 {
     }
 }
 
-fn write(
-    out: &mut impl Write,
-    flags: u32,
-    header: &[u8],
-    blobs: &Blobs<'_>,
-) -> io::Result<()> {
+fn write(out: &mut impl Write, flags: u32, header: &[u8], blobs: &Blobs<'_>) -> io::Result<()> {
     let mut prefix = Encoder {
         bytes: MAGIC.to_vec(),
     };

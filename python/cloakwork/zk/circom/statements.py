@@ -13,7 +13,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from cloakwork import _core, files
-from cloakwork.errors import ParamError
+from cloakwork.errors import LoadError, ParamError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
 from cloakwork.recognition import expecting
@@ -191,6 +191,8 @@ class Public(_Json):
     def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
         """The signals of a pickle."""
         (curve,) = facts
+        if not isinstance(curve, str) or curve not in ORDERS:
+            raise LoadError(f"{PLACE}: expected {' or '.join(ORDERS)}, got {curve!r:.60}")
         return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)), curve)
 
     def _facts(self) -> tuple[str]:
