@@ -90,14 +90,20 @@ def source_of(given: object, what: str = "path") -> Source:
 
 
 def contents_of(data: Any, place: str) -> bytes | memoryview:
-    """Contents in memory, where they are; LoadError for what is not bytes."""
+    """Contents in memory: where they are, or a copy where their owner may change them.
+
+    LoadError for what is not bytes.
+    """
     if isinstance(data, bytes):
         return data
     try:
-        found = memoryview(data)
-        return found if found.format == "B" and found.ndim == 1 else found.cast("B")
+        view = memoryview(data)
+        found = view if view.format == "B" and view.ndim == 1 else view.cast("B")
     except TypeError as error:
         raise LoadError(f"{place}: expected bytes, got {type(data).__name__}") from error
+    # A view may be read-only where its owner is not.
+    fixed = found.readonly and memoryview(found.obj).readonly
+    return found if fixed and found.c_contiguous else bytes(found)
 
 
 def is_open(target: object) -> bool:

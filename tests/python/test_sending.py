@@ -388,3 +388,17 @@ def test_pickles_of_earlier_versions_are_read() -> None:
         assert again.to_bytes() == value.to_bytes()
     made = Earlier(CONTEXT._unpickled, CONTEXT.parameters, CONTEXT.levels, CONTEXT.bound)
     assert pickle.loads(pickle.dumps(made)) is CONTEXT
+
+
+def test_memory_that_its_owner_may_change_is_copied() -> None:
+    for name in ("program", "proving key", "circuit"):
+        value = MADE[name]()
+        buffers: list[pickle.PickleBuffer] = []
+        pickled = pickle.dumps(value, 5, buffer_callback=buffers.append)
+        (owned,) = map(bytearray, buffers)
+        found = pickle.loads(pickled, buffers=[owned])
+        owned[:] = bytes(len(owned))
+        assert found.to_bytes() == value.to_bytes()
+    held = np.frombuffer(b"abc", dtype=np.uint8)
+    assert isinstance(files.contents_of(held, ""), memoryview)
+    assert files.contents_of(memoryview(b"abcd")[::2], "") == b"ac"
