@@ -24,6 +24,7 @@ from cloakwork import _core, files
 from cloakwork._core import get_threads, release_cached, set_threads
 from cloakwork.device.machine import Cache, Gpu, NumaNode, machine
 from cloakwork.errors import DeviceError, LoadError, ParamError
+from cloakwork.sending import Here
 
 __all__ = [
     "Cache",
@@ -223,12 +224,14 @@ def memory_stats(device: str = "cpu") -> MemoryStats:
     return MemoryStats(**_core.memory_stats())
 
 
-class Selection:
+class Selection(Here):
     """The selection of `select_backend`; the end of a `with` block restores the previous one.
 
     Blocks of one context may overlap, as those of two generators do: the open block that was
     entered last determines the backend.
     """
+
+    _stays = "it belongs to its thread: call select_backend there"
 
     def __init__(self, name: str, former: _Block) -> None:
         self.name = name

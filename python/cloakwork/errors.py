@@ -181,6 +181,10 @@ class SecretError(CloakworkError, TypeError):
     """Something that would reveal a secret, or put it into a program or a file."""
 
 
+class SendError(CloakworkError, TypeError):
+    """An object that stays in its process; the message says what to send instead."""
+
+
 class LoadError(CloakworkError, ValueError):
     """A file is not a program, a key or a ciphertext, or it is incomplete.
 

@@ -10,17 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from cloakwork import _core
 from cloakwork._core import Tensor
-from cloakwork.errors import ParamError
+from cloakwork.errors import LoadError, ParamError
 
 AnyPath = str | PathLike[str]
 Contents = bytes | str
+# What readers take: a path, the contents themselves, or a file that is open in binary.
+Readable = AnyPath | bytes | bytearray | memoryview | BinaryIO
 # How many bytes identify the format of a file.
-_START_BYTES = 4096
+START_BYTES = 4096
 # The first bytes of a container.
 _CONTAINER = b"\x89CWK\r\n\x1a\n"
 
@@ -35,6 +39,92 @@ def name_of(path: object, what: str = "path") -> str:
     if not name or "\0" in name:
         raise ParamError(what, repr(name), "the name of a file")
     return name
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file by its path, or contents.
+
+    name       the path; else where the contents are from, for errors
+    contents   None for a path
+    """
+
+    name: str
+    contents: bytes | memoryview | None = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The file, which no run may write to."""
+        return (self.name,) if self.contents is None else ()
+
+    def start(self, size: int) -> bytes:
+        """The first bytes; none of what is no regular file; waits for writers."""
+        if self.contents is None:
+            return start_if_there(self.name, size)
+        return bytes(self.contents[:size])
+
+    def read(self) -> bytes:
+        """All bytes, of a file up to 1 GiB."""
+        return read(self.name) if self.contents is None else bytes(self.contents)
+
+    @property
+    def is_container(self) -> bool:
+        """Whether it is one of the package's own containers."""
+        return self.start(len(_CONTAINER)) == _CONTAINER
+
+
+def source_of(given: object, what: str = "path") -> Source:
+    """A path, contents, or what an open file holds from its position on.
+
+    Raises ParamError for anything else, as for a file that is open as text.
+    """
+    if isinstance(given, bytes | bytearray | memoryview):
+        return Source("the bytes", contents_of(given, "the bytes"))
+    if not hasattr(given, "read"):
+        return Source(name_of(given, what))
+    name = getattr(given, "name", None)
+    found = given.read()
+    if not isinstance(found, bytes):
+        raise ParamError(what, f"a file that gives {type(found).__name__}", "one open in binary")
+    return Source(name if isinstance(name, str) and name else "the open file", found)
+
+
+def contents_of(data: Any, place: str) -> bytes | memoryview:
+    """Contents in memory: where they are, or a copy where their owner may change them.
+
+    LoadError for what is not bytes.
+    """
+    if isinstance(data, bytes):
+        return data
+    try:
+        view = memoryview(data)
+        found = view if view.format == "B" and view.ndim == 1 else view.cast("B")
+    except TypeError as error:
+        raise LoadError(f"{place}: expected bytes, got {type(data).__name__}") from error
+    # A view may be read-only where its owner is not.
+    fixed = found.readonly and memoryview(found.obj).readonly
+    return found if fixed and found.c_contiguous else bytes(found)
+
+
+def is_open(target: object) -> bool:
+    """Whether a file is given open, not by its path."""
+    return hasattr(target, "write")
+
+
+def put(target: AnyPath | BinaryIO, data: Any) -> None:
+    """Write bytes to a file by its path, whole or not at all, or to one that is open in binary.
+
+    ParamError for a file that is open as text.
+    """
+    if isinstance(target, str | PathLike) or not is_open(target):
+        write(name_of(target), [data if isinstance(data, bytes) else bytes(memoryview(data))])
+        return
+    try:
+        target.write(data)
+    except TypeError as error:
+        raise ParamError(
+            "path", "a file that takes text", "a path, or one open in binary"
+        ) from error
 
 
 def claim(outputs: Sequence[AnyPath | None], inputs: Sequence[AnyPath | None] = ()) -> None:
@@ -96,7 +186,7 @@ def start_if_there(path: AnyPath, size: int) -> bytes:
 
 def starts_as_instructions(file: Path) -> bool:
     """Whether a file holds a program of the instruction set, in JSON or as text."""
-    return _core.Instructions.recognizes(start_if_there(file, _START_BYTES))
+    return _core.Instructions.recognizes(start_if_there(file, START_BYTES))
 
 
 def is_container(path: AnyPath) -> bool:

@@ -13,22 +13,20 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from pathlib import Path
 
 from cloakwork.errors import LoadError
-from cloakwork.files import name_of
+from cloakwork.files import Readable, source_of
 from cloakwork.programs.kinds import refuse_checksums
 from cloakwork.programs.transcript import Branch, Transcript, is_transcript, read
 
 __all__ = ["Branch", "Transcript", "load", "sample"]
 
 
-def load(
-    path: str | PathLike[str], *, generation: str | None = None, checksums: bool = False
-) -> Transcript:
+def load(path: Readable, *, generation: str | None = None, checksums: bool = False) -> Transcript:
     """Load a transcript: HEAL's JSON in any of its forms, or a container; the contents decide.
 
+    path        of a file; or its contents as bytes, or a file that is open in binary
     generation  "first" or "later": which of HEAL's op sets it is written in.  By default its ops
                 decide; a file whose ops do not decide is taken for the later one, and if it is of
                 the first, its `expand(a, repeat, axis)` is misread
@@ -39,12 +37,12 @@ def load(
     `Transcript.check` verifies the program.  `cloakwork.load` loads programs of every
     kind.
     """
-    name = name_of(path)
-    refuse_checksums(name, checksums)
-    core = read(name, generation=generation, checksums=checksums)
+    source = source_of(path)
+    refuse_checksums(source, checksums)
+    core = read(source, generation=generation, checksums=checksums)
     if not is_transcript(core):
-        raise LoadError(f"{name}: expected a transcript, got a program: cloakwork.load")
-    return Transcript(core, name)
+        raise LoadError(f"{source.name}: expected a transcript, got a program: cloakwork.load")
+    return Transcript(core, *source.sources)
 
 
 def sample() -> Path:

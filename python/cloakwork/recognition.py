@@ -37,6 +37,7 @@ _ENCRYPTED = {
     "ciphertexts": "fhe.load reads it, `cloakwork decrypt KEYS FILE` decrypts results",
     "public key": "fhe.load reads it",
     "evaluation keys": "fhe.load reads it, `cloakwork run --keys FILE` takes it",
+    "context": "fhe.load reads it",
     "secret key": "fhe.load reads it, and the commands take its folder; it stays with you",
 }
 _ONNX = Kind("onnx", "an ONNX model", "fhe.compile and `cloakwork compile` read it")

@@ -42,7 +42,9 @@ def _findings(tree: ast.AST) -> Iterator[tuple[int, str]]:
             for alias in node.names:
                 yield from _import(node.lineno, alias.name)
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield from _import(node.lineno, node.module or "")
+            # It lends bytes to pickles, and opens none.
+            if node.module != "pickle" or {one.name for one in node.names} != {"PickleBuffer"}:
+                yield from _import(node.lineno, node.module or "")
             if "cached_property" in [alias.name for alias in node.names]:
                 yield node.lineno, "cached_property locks its class: use cloakwork.once"
         elif isinstance(node, ast.Call) and _reaches_files(node.func):

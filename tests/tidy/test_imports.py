@@ -11,7 +11,7 @@ from tidy.imports import cycle, folder_graph, imported, module_graph
 PUBLIC = {"backend", "errors", "fft", "heal", "ops"}
 OF_THE_PACKAGE = {
     "__init__", "__main__", "files", "lazy", "methods", "namespace", "once", "patience",
-    "recognition", "strict", "wording",
+    "recognition", "sending", "strict", "wording",
 }  # fmt: skip
 
 

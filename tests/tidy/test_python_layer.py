@@ -41,6 +41,7 @@ def test_python_leaves_computing_to_the_lower_layers(path: Path) -> None:
         "from concurrent.futures import ThreadPoolExecutor",
         "def f():\n    import multiprocessing.pool as p",
         "from pickle import loads",
+        "from pickle import PickleBuffer, loads",
         "from functools import cached_property, reduce",
         "for i in range(len(a)): b[i] = a[i]",
         "c = [a[i] for i in range(0, len(a), 2)]",
@@ -68,6 +69,7 @@ def test_each_trespass_is_found(source: str) -> None:
     "source",
     [
         "import numpy as np\nfrom . import array\nfrom .threading import x",
+        "from pickle import PickleBuffer",
         "for step in program.steps: print(step)",
         "for limb in range(limbs): total = total + x[limb]",
         "n = len(a)\nm = a.size",

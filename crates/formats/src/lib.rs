@@ -36,7 +36,7 @@ mod torch;
 pub mod zk;
 
 pub use base64::decode as decode_base64;
-pub use container::{Container, Seal, save_container};
+pub use container::{Container, Seal, container_bytes, save_container};
 pub use error::{LoadError, Mismatch, Place, SaveError, TensorError};
 pub use files::read;
 pub use heal::{parse_heal, save_heal};

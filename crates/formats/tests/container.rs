@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use crate::common::{assert_refused, assert_same, fixture};
-use cloakwork_formats::{Container, load, save_container};
+use cloakwork_formats::{Container, container_bytes, load, save_container};
 use cloakwork_ir::{
     Arg, Bytes, DType, Generation, HostId, HostSlot, HostTensor, Program, Shape, ShapeItem, Step,
     Symbol, Type, View,
@@ -114,6 +114,33 @@ fn everything_comes_back() {
         &parse(&saved(&Program::new())).unwrap().into_parts().0,
         &Program::new(),
     );
+}
+
+#[test]
+fn bytes_in_memory_are_those_of_the_file() {
+    for program in [everything(), Program::new()] {
+        assert_eq!(container_bytes(&program).unwrap(), saved(&program));
+    }
+}
+
+#[test]
+fn between_tensors_there_are_zeros() {
+    let file = saved(&everything());
+    let parsed = parse(&file).unwrap();
+    let whole = |file: &[u8]| parse(file).is_ok_and(|read| read.verify_tensors().is_ok());
+    assert!(whole(&file));
+    let mut padding = 0;
+    for at in 0..file.len() {
+        let mut altered = file.clone();
+        altered[at] ^= 1;
+        assert!(!whole(&altered), "byte {at} may be anything");
+        let message = parse(&altered)
+            .map(|_| ())
+            .map_err(|error| error.to_string());
+        padding += usize::from(message.is_err_and(|text| text.contains("bytes of zero")));
+    }
+    assert!(padding > 0);
+    parsed.verify_tensors().unwrap();
 }
 
 #[test]

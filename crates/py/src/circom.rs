@@ -8,8 +8,8 @@ use crate::guard::{unlocked, watched};
 use crate::tensor::{self, Elements, Inner, Tensor};
 use cloakwork_formats::circom::{
     Groth16Proof, Pairing, R1cs, R1csParts, Rows, VerifyingKey, Wtns, Zkey, ZkeyParts, parse_proof,
-    parse_public, parse_verifying_key, pending_zkey, proof_json, public_json, save_r1cs, save_wtns,
-    verifying_key_json,
+    parse_public, parse_verifying_key, pending_zkey, proof_json, public_json, r1cs_bytes,
+    save_r1cs, save_wtns, verifying_key_json,
 };
 use cloakwork_formats::files::{Access, Pending, commit};
 use cloakwork_formats::{LoadError, SaveError};
@@ -83,10 +83,10 @@ fn rows<'py>(py: Python<'py>, rows: Rows, dtype: DType) -> PyResult<Bound<'py, P
 pub fn loaded<T: Send>(
     py: Python<'_>,
     path: &Path,
+    bytes: &Bytes,
     parse: impl FnOnce(&Bytes) -> Result<T, LoadError> + Send,
 ) -> PyResult<T> {
-    let bytes = files::contents(py, path)?;
-    unlocked(py, || parse(&bytes))?.map_err(|error| errors::load(error, path))
+    unlocked(py, || parse(bytes))?.map_err(|error| errors::load(error, path))
 }
 
 pub fn saved(
@@ -97,11 +97,19 @@ pub fn saved(
     unlocked(py, || write(path))?.map_err(|error| errors::save(error, path))
 }
 
-/// A circuit: its counts, and A, B and C with canonical values as rows of words.
+/// A circuit: its counts, and A, B and C with canonical values as rows of words; and the `file`.
+/// `contents`, if given, are those of the file, which `path` then names in errors.
 #[pyfunction]
-pub fn read_r1cs(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let circuit = loaded(py, &path, R1cs::parse)?;
+#[pyo3(signature = (path, contents=None))]
+pub fn read_r1cs<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    contents: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let file = files::contents_or(py, &path, contents)?;
+    let circuit = loaded(py, &path, &file, R1cs::parse)?;
     let out = PyDict::new(py);
+    out.set_item("file", files::bytes_tensor(file)?)?;
     out.set_item("curve", circuit.curve.name())?;
     out.set_item("wires", circuit.wires)?;
     out.set_item("outputs", circuit.outputs)?;
@@ -134,16 +142,23 @@ pub fn read_wtns(py: Python<'_>, path: PathBuf) -> PyResult<(&'static str, Tenso
 }
 
 /// A proving key. The points of its header and of IC are held against their curve and group; the
-/// rest is for `check_key`.
+/// rest is for `check_key`. `contents` and `file` are as those of `read_r1cs`.
 #[pyfunction]
-pub fn read_zkey(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let key = loaded(py, &path, Zkey::parse)?;
+#[pyo3(signature = (path, contents=None))]
+pub fn read_zkey<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    contents: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let file = files::contents_or(py, &path, contents)?;
+    let key = loaded(py, &path, &file, Zkey::parse)?;
     unlocked(py, || check_header(&key))?.map_err(|(what, fault)| {
         let text = format!("{}: zkey, {what}: {fault}", path.display());
         errors::make(py, "LoadError", (text,))
     })?;
     let [scalar, g1, g2] = dtypes(key.curve);
     let out = PyDict::new(py);
+    out.set_item("file", files::bytes_tensor(file)?)?;
     out.set_item("curve", key.curve.name())?;
     out.set_item("wires", key.wires)?;
     out.set_item("public", key.public)?;
@@ -386,6 +401,25 @@ pub fn write_r1cs(
     saved(py, &path, |path| save_r1cs(&parts, path))
 }
 
+/// The bytes that `write_r1cs` writes.
+#[pyfunction]
+pub fn r1cs_of<'py>(
+    py: Python<'py>,
+    curve: &str,
+    counts: [u32; 4],
+    parts: Vec<Bound<'py, PyList>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let [a, b, c] = matrices(&parts)?;
+    let (curve, matrices) = (curve_of(curve)?, [&a, &b, &c]);
+    let parts = R1csParts {
+        curve,
+        counts,
+        matrices,
+    };
+    let bytes = unlocked(py, || r1cs_bytes(&parts))?;
+    Ok(PyBytes::new(py, &bytes))
+}
+
 /// Write a witness of canonical values.
 #[pyfunction]
 pub fn write_wtns(py: Python<'_>, path: PathBuf, curve: &str, values: &[u8]) -> PyResult<()> {
@@ -440,6 +474,7 @@ pub fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(proof_text, module)?)?;
     module.add_function(wrap_pyfunction!(public_of, module)?)?;
     module.add_function(wrap_pyfunction!(public_text, module)?)?;
+    module.add_function(wrap_pyfunction!(r1cs_of, module)?)?;
     module.add_function(wrap_pyfunction!(read_r1cs, module)?)?;
     module.add_function(wrap_pyfunction!(read_wtns, module)?)?;
     module.add_function(wrap_pyfunction!(read_zkey, module)?)?;

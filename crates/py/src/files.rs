@@ -9,11 +9,14 @@ use cloakwork_formats::{LoadError, Mismatch, encode_npy, parse_npy};
 use cloakwork_ir::{Bytes, DType, HostTensor, Shape, View};
 use cloakwork_process::Mutex;
 use cloakwork_run::eager;
+use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
 use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyBytes, PyIterator};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::slice;
+use std::sync::Arc;
 
 /// More is not copied into memory of Python's.
 const MOST_COPIED_BYTES: usize = 1 << 30;
@@ -43,6 +46,48 @@ pub fn contents(py: Python<'_>, path: &Path) -> PyResult<Bytes> {
 pub fn secret_contents(py: Python<'_>, path: &Path) -> PyResult<Bytes> {
     waiting(py, |keep_going| files::read_secret(path, keep_going))?
         .map_err(|error| errors::load(error, path))
+}
+
+/// Memory of Python's that nobody writes.
+struct Unwritten(PyBuffer<u8>);
+
+impl AsRef<[u8]> for Unwritten {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: the buffer is held, so that its memory stays where it is; it is contiguous, and
+        // its owner has made it read-only.
+        unsafe { slice::from_raw_parts(self.0.buf_ptr().cast(), self.0.len_bytes()) }
+    }
+}
+
+/// Contents that Python holds: where they are if they are read-only, else a copy, which nobody
+/// changes while it is read.
+pub fn held(contents: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+    if let Ok(bytes) = contents.cast::<PyBytes>() {
+        return Ok(Bytes::new(Arc::new(PyBackedBytes::from(bytes.clone()))));
+    }
+    let buffer = PyBuffer::<u8>::get(contents)?;
+    if buffer.readonly() && buffer.is_c_contiguous() && buffer.len_bytes() != 0 {
+        return Ok(Bytes::new(Arc::new(Unwritten(buffer))));
+    }
+    Ok(buffer.to_vec(contents.py())?.into())
+}
+
+/// The contents of a file, or these instead.
+pub fn contents_or(
+    py: Python<'_>,
+    path: &Path,
+    given: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Bytes> {
+    given.map_or_else(|| contents(py, path), held)
+}
+
+/// A tensor of bytes, u8 `[size]`, over memory that nobody writes.
+pub fn bytes_tensor(bytes: Bytes) -> PyResult<Tensor> {
+    let size = bytes.as_slice().len() as u64;
+    let shape = Shape::new(&[size]).map_err(|error| errors::shape(&error))?;
+    let host = HostTensor::new(DType::U8, View::contiguous(shape), bytes);
+    host.map(lent)
+        .map_err(|error| errors::internal(error.to_string()))
 }
 
 /// How read-only bytes are lent.
@@ -168,12 +213,7 @@ fn read_file(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
 /// A file's bytes where they are: mapped if the file is large.
 #[pyfunction]
 fn map_file(py: Python<'_>, path: PathBuf) -> PyResult<Tensor> {
-    let bytes = contents(py, &path)?;
-    let size = bytes.as_slice().len() as u64;
-    let shape = Shape::new(&[size]).map_err(|error| errors::shape(&error))?;
-    let host = HostTensor::new(DType::U8, View::contiguous(shape), bytes);
-    host.map(lent)
-        .map_err(|error| errors::internal(error.to_string()))
+    bytes_tensor(contents(py, &path)?)
 }
 
 /// A tensor over a `.npy` file.

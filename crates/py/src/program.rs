@@ -12,8 +12,8 @@ use crate::guard::unlocked;
 use crate::on_device;
 use crate::run::{Run, Settings};
 use crate::target::{Budget, Passed, Target, passed};
-use crate::tensor::{self, Elements, Inner};
-use cloakwork_formats::{Seal, load_sealed, save_container, save_heal};
+use crate::tensor::{self, Elements, Inner, Tensor};
+use cloakwork_formats::{Seal, container_bytes, load_sealed, save_container, save_heal};
 use cloakwork_ir::{Device, HostId, HostSlot, HostTensor, Type, text};
 use cloakwork_kernels::Isa;
 use cloakwork_ops::{Form, OpDef, find, named};
@@ -28,7 +28,7 @@ pub use inputs::lend;
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A program.
@@ -96,6 +96,20 @@ impl Program {
             found,
             ..Self::new(program)
         }
+    }
+
+    /// The program with these notes, once its tensors are what their file's checksums say.
+    fn noted(
+        &self,
+        py: Python<'_>,
+        notes: Option<BTreeMap<String, String>>,
+    ) -> PyResult<Arc<cloakwork_ir::Program>> {
+        self.intact(py)?;
+        let mut program = Arc::clone(&self.program);
+        if let Some(notes) = notes {
+            Arc::make_mut(&mut program).notes = notes;
+        }
+        Ok(program)
     }
 
     /// Compares the tensors of a container with their checksums, once: before the first use.
@@ -259,15 +273,12 @@ impl Program {
     fn load(
         py: Python<'_>,
         path: PathBuf,
-        contents: Option<&[u8]>,
+        contents: Option<&Bound<'_, PyAny>>,
         checksums: bool,
         generation: Option<&str>,
     ) -> PyResult<Self> {
         let generation = generation.map(heal::generation_named).transpose()?;
-        let bytes = match contents {
-            Some(contents) => contents.to_vec().into(),
-            None => files::contents(py, &path)?,
-        };
+        let bytes = files::contents_or(py, &path, contents)?;
         let loaded = unlocked(py, || load_sealed(&bytes))?;
         let (mut program, seal) = loaded.map_err(|error| errors::load(error, &path))?;
         program.generation = generation.unwrap_or(program.generation);
@@ -665,12 +676,21 @@ impl Program {
         path: PathBuf,
         notes: Option<BTreeMap<String, String>>,
     ) -> PyResult<()> {
-        self.intact(py)?;
-        let mut program = Arc::clone(&self.program);
-        if let Some(notes) = notes {
-            Arc::make_mut(&mut program).notes = notes;
-        }
+        let program = self.noted(py, notes)?;
         let saved = unlocked(py, || save_container(&program, &path))?;
         saved.map_err(|error| errors::save(error, &path))
+    }
+
+    /// The bytes that `save_container` writes: u8 `[size]`, read-only.
+    #[pyo3(signature = (notes=None))]
+    fn container(
+        &self,
+        py: Python<'_>,
+        notes: Option<BTreeMap<String, String>>,
+    ) -> PyResult<Tensor> {
+        let program = self.noted(py, notes)?;
+        let bytes = unlocked(py, || container_bytes(&program))?;
+        let bytes = bytes.map_err(|error| errors::save(error, Path::new("the bytes")))?;
+        files::bytes_tensor(bytes.into())
     }
 }

@@ -27,17 +27,23 @@ from cloakwork.fhe.files.storage import load_known
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.keys.flooding import Flooding, Request
 from cloakwork.fhe.keys.keys import Keys
+from cloakwork.sending import Secret
 from cloakwork.wording import quoted
 
 if TYPE_CHECKING:
     from cloakwork.programs.program import Program
 
 
-class Client:
+class Client(Secret):
     """Encrypts the inputs of a compiled model, and decrypts its results.
 
     Keys are made by `keygen`, or at the first `encrypt`; `save` and `load` keep them.
     """
+
+    _stays = (
+        "it holds a secret, or makes one when it encrypts: send the model, whose `split` gives "
+        "another client, and `evaluation`"
+    )
 
     def __init__(
         self, description: Description, context: CkksContext, program: Program | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,16 +19,19 @@ from cloakwork.fhe.files.sets import CiphertextSet
 from cloakwork.fhe.security import admit
 from cloakwork.programs import notes
 from cloakwork.programs.program import Program
+from cloakwork.sending import PLACE, Sendable
 from cloakwork.wording import listed
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from cloakwork._core import Tensor
     from cloakwork.compiler.graph import Graph
     from cloakwork.compiler.report import CompileReport
     from cloakwork.programs.transcript import Transcript
 
 
-class CompiledModel:
+class CompiledModel(Sendable):
     """An encrypted program made from a model; `fhe.compile` and `fhe.load_model` make it.
 
     program       a recorded program: of encrypted inputs by name, and evaluation keys
@@ -98,15 +101,38 @@ class CompiledModel:
             )
         )
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str] | BinaryIO) -> None:
         """Write a .cwk file: the program, with one note for the client; `fhe.load_model` reads it.
 
-        ParamError for another name.  The file appears whole or not at all.
+        ParamError for another name.  The file appears whole or not at all.  A file that is open in
+        binary gets the same bytes.
         """
+        if files.is_open(path):
+            files.put(path, self._packed())
+            return
         target = files.name_of(path)
         if not target.endswith(".cwk"):
             raise ParamError("path", target, "a name that ends in .cwk")
-        self.program.save(target, more_notes={notes.MODEL: self.description.to_json()})
+        self.program.save(target, more_notes=self._note())
+
+    def _note(self) -> dict[str, str]:
+        return {notes.MODEL: self.description.to_json()}
+
+    def _packed(self) -> Tensor:
+        """The bytes of its file."""
+        return self.program._core.container(self.program._notes(self._note()))
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes | bytearray | memoryview, *, insecure: bool = False
+    ) -> CompiledModel:
+        """Undo `to_bytes`; errors as of `fhe.load_model`."""
+        return read_model(data, insecure=insecure)
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> CompiledModel:
+        """The model of a pickle: as from its file, without the report's objects."""
+        return read_model(files.Source(PLACE, files.contents_of(data, PLACE)), insecure=True)
 
     def to_heal(self, inputs: Mapping[str, Any], **options: Any) -> Transcript:
         """The program as a HEAL transcript, with data for its inputs; see `Program.to_heal`.
@@ -129,12 +155,12 @@ class CompiledModel:
         return f"CompiledModel({self.description.name}: {shapes})"
 
 
-def read_model(path: str | PathLike[str], *, insecure: bool = False) -> CompiledModel:
+def read_model(path: files.Readable | files.Source, *, insecure: bool = False) -> CompiledModel:
     """A compiled model from its file alone; errors as of `fhe.load_model`."""
     from cloakwork.programs import loading
 
-    name = files.name_of(path)
-    program = loading.load(name, checksums=files.is_container(name))
+    source = path if isinstance(path, files.Source) else files.source_of(path)
+    name, program = source.name, loading.load(source, checksums=source.is_container)
     if not isinstance(program, Program) or notes.MODEL not in program._core.notes():
         got = "another program: cw.load reads it"
         raise LoadError(f"{name}: expected a compiled model, of fhe.compile, got {got}")

@@ -16,6 +16,7 @@ from cloakwork import _core
 from cloakwork.device.signatures import FIRST, RESULT, SIGNATURES, Operand
 from cloakwork.errors import DriverError, ParamError
 from cloakwork.lazy import public
+from cloakwork.sending import Here
 
 
 class _View(NamedTuple):
@@ -47,7 +48,7 @@ _NUMPY = {
 
 
 @public("cloakwork.device")
-class PythonDevice:
+class PythonDevice(Here):
     """A device whose kernels are its methods: each public method is named like a kernel.
 
     A method gets NumPy views of the device's memory: the result first, to write in place, then
@@ -55,6 +56,8 @@ class PythonDevice:
     are good until the method returns.  docs/kernel-contract.md lists the arguments.  An exception
     ends the run with its class and text; steps without a method run on the host.
     """
+
+    _stays = "it is registered in its process: send its module, and load it there"
 
     name: str = ""
     """Of its devices; empty: that of the class, in small letters."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from io import BytesIO
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +20,15 @@ from cloakwork.fhe.encoding.plaintext import Plaintext
 from cloakwork.fhe.estimates.bounds import Stated
 from cloakwork.fhe.parameters import Parameters
 from cloakwork.fhe.rns.tables import Tables
+from cloakwork.fhe.streams import made_of
 from cloakwork.lazy import public
 from cloakwork.once import once
+from cloakwork.sending import PLACE, Sendable
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+    from cloakwork.fhe.files.container import PathLike
     from cloakwork.fhe.keys.keys import Keys
 
 Levels = Literal["auto", "manual"]
@@ -37,7 +43,7 @@ class OfContext(Protocol):
 
 
 @public("cloakwork.fhe")
-class Context(ABC):
+class Context(Sendable, ABC):
     """A scheme under certain parameters; made by `fhe.ckks`, `fhe.bgv` and `fhe.bfv`.
 
     Create it before tracing, so that a traced program holds its tables as constants: they take
@@ -108,12 +114,31 @@ class Context(ABC):
         keys.add(rotations, conjugation=conjugation, relinearization=relinearization, level=level)
         return keys
 
-    @abstractmethod
-    def __reduce__(self) -> tuple[Any, ...]:
-        """A pickle holds the parameters; the tables are computed again."""
+    def save(self, path: PathLike | BinaryIO) -> None:
+        """Write it to a file, by its path or open, without tables; `fhe.load` reads it."""
+        from cloakwork.fhe.files.storage import save_context
+
+        save_context(path, self)
+
+    def _packed(self) -> bytes:
+        """The bytes of its file, which holds the parameters; tables are computed again."""
+        stream = BytesIO()
+        self.save(stream)
+        return stream.getvalue()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
+        """Undo `to_bytes`; errors as of `fhe.load`.  It is the same object while that is held."""
+        return made_of(cls, data, insecure)
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
+        """The context of a pickle; parameters below 128 bits give an InsecureWarning."""
+        return made_of(cls, data, True, PLACE)
 
     @classmethod
     def _unpickled(cls, *arguments: Any) -> Context:
+        """Called by pickles of earlier versions."""
         from cloakwork.fhe.schemes import context_of
 
         return context_of(*arguments)

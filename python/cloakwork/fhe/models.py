@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -10,6 +9,7 @@ if TYPE_CHECKING:
 
     from cloakwork.compiler.compiled import CompiledModel
     from cloakwork.compiler.progress import Progress
+    from cloakwork.files import Readable
 
 
 def compile(  # noqa: PLR0913 (compilers are called so, and have options)
@@ -97,9 +97,10 @@ def compile(  # noqa: PLR0913 (compilers are called so, and have options)
     return made
 
 
-def load_model(path: str | PathLike[str], *, insecure: bool = False) -> CompiledModel:
+def load_model(path: Readable, *, insecure: bool = False) -> CompiledModel:
     """A compiled model from its file alone.
 
+    path       of a file; or its contents as bytes, or a file that is open in binary
     insecure   accept, with an InsecureWarning, parameters with less than 128 bits of security
 
     Raises LoadError for a truncated or altered file, one without a compiled model, and, without

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from hashlib import blake2b
 from json import dumps
 from math import log2, prod
@@ -158,7 +158,8 @@ class Parameters:
 
     def fields(self) -> dict[str, Any]:
         """All fields by name, as JSON's types; those with a default only where they differ."""
-        found = asdict(self) | {"scale": self.scale.hex()}
+        found = {one.name: getattr(self, one.name) for one in fields(self)}
+        found |= {"scale": self.scale.hex()}
         found |= {"moduli": list(self.moduli), "special": list(self.special)}
         if self.slot_order == "cloakwork":
             del found["slot_order"]

@@ -1,19 +1,21 @@
 """Keys and ciphertexts as bytes and in pickles, in the format of their files.
 
-This module never unpickles.  Unpickling runs the functions that the pickle names: pickles of keys
-and ciphertexts name `Stored._unpickled` alone, which reads the bytes of a file, and accepts
-parameters below 128 bits with an InsecureWarning.
+Pickles name `cloakwork.sending.received` alone, which reads the bytes of a file; parameters below
+128 bits are accepted with an InsecureWarning.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from io import BytesIO
-from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, cast
 
 from cloakwork.errors import LoadError
+from cloakwork.files import Source, contents_of
+from cloakwork.sending import PLACE, Sendable
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from cloakwork.fhe.context import Context
     from cloakwork.fhe.files.container import PathLike
     from cloakwork.fhe.parameters import Parameters
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 _Kind = TypeVar("_Kind")
 
 
-class Stored(ABC):
+class Stored(Sendable, ABC):
     """An object that can be saved: to a file, as bytes and in pickles."""
 
     context: Context
@@ -30,39 +32,40 @@ class Stored(ABC):
     def save(self, path: PathLike | BinaryIO) -> None:
         """Write it to a file, by its path or open; `fhe.load` reads it."""
 
-    def to_bytes(self) -> bytes:
-        """The bytes that `save` writes, as in pickles; ciphertexts without evaluation keys."""
-        stream = BytesIO()
-        self.save(stream)
-        return stream.getvalue()
+    def _packed(self) -> bytes:
+        """The bytes of its file; of ciphertexts without evaluation keys."""
+        pieces: list[bytes] = []
+        self.save(cast("BinaryIO", _Pieces(pieces)))
+        return b"".join(pieces)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, insecure: bool = False) -> Self:
         """Undo `to_bytes`; errors as of `fhe.load`."""
         return made_of(cls, data, insecure)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._unpickled, (self.to_bytes(),)
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
+        """Called by pickles, which cannot be given `insecure`: it is assumed."""
+        return made_of(cls, data, True, PLACE)
 
     @classmethod
     def _unpickled(cls, data: bytes) -> Self:
-        """Called by pickles, which cannot be given `insecure`: it is assumed."""
-        return made_of(cls, data, True, "a pickle")
+        """Called by pickles of earlier versions."""
+        return cls._unpacked(data)
 
 
-class _Named(BytesIO):
-    """Bytes with the name of their file, for errors."""
+class _Pieces:
+    """A file that keeps what is written to it, in pieces."""
 
-    def __init__(self, data: bytes, name: str) -> None:
-        super().__init__(data)
-        self.name = name
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.write = pieces.append
 
 
-def made_of(kind: type[_Kind], data: bytes, insecure: bool, place: str = "the bytes") -> _Kind:
+def made_of(kind: type[_Kind], data: Buffer, insecure: bool, place: str = "the bytes") -> _Kind:
     """The object in the bytes of a file; LoadError names their `place`, or another class."""
     from cloakwork.fhe.files.storage import load_any
 
-    found = load_any(_named(data, place), insecure=insecure)
+    found = load_any(Source(place, contents_of(data, place)), insecure=insecure)
     if not isinstance(found, kind):
         raise LoadError(f"expected {kind.__name__}, got {type(found).__name__}")
     return found
@@ -75,13 +78,7 @@ def of_known(data: bytes, known: Parameters, place: str) -> Any:
     """
     from cloakwork.fhe.files.storage import load_known
 
-    return load_known(_named(data, place), known)
-
-
-def _named(data: bytes, place: str) -> _Named:
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise LoadError(f"expected bytes, got {type(data).__name__}")
-    return _Named(data, place)
+    return load_known(Source(place, contents_of(data, place)), known)
 
 
 def from_bytes(data: bytes, *, insecure: bool = False, place: str = "the bytes") -> Any:

@@ -13,6 +13,8 @@ from cloakwork.errors import ParamError
 _WITNESSES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37)
 
 
+# Parameters are checked each time that they are read.
+@lru_cache(4096)
 def is_prime(candidate: int) -> bool:
     """Whether `candidate` < 2^81 is prime; exact, not probable."""
     if candidate < 2:

@@ -9,6 +9,7 @@ from typing import Any
 from cloakwork import _core, files
 from cloakwork._core import Tensor
 from cloakwork.errors import LoadError
+from cloakwork.files import Source
 
 SUFFIX = ".npy"
 # What compressed arrays may take: so much, and so many times the bytes of the file.
@@ -19,13 +20,14 @@ _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _ENCRYPTED = 0x1
 
 
-def members(name: str) -> dict[str, Tensor]:
+def members(source: Source) -> dict[str, Tensor]:
     """The tensors of an archive, by name; LoadError names the member that is none.
 
     Arrays that are stored as they are take the memory of the file, however large.  Compressed ones
     are unpacked up to 64 MiB and 32 times the file, in all, and no byte more is unpacked.
     """
-    mapped = files.mapped(name)
+    name, held = source.name, source.contents
+    mapped = files.mapped(name) if held is None else held
     try:
         with zipfile.ZipFile(_Mapped(mapped)) as archive:
             entries = archive.infolist()
@@ -89,9 +91,9 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Tens
 
 
 class _Mapped(RawIOBase):
-    """The bytes of a mapped file, to be read where they are used."""
+    """The bytes of a mapped file or of memory, to be read where they are used."""
 
-    def __init__(self, mapped: Tensor) -> None:
+    def __init__(self, mapped: Tensor | bytes | memoryview) -> None:
         super().__init__()
         self._mapped, self._place = mapped, 0
 

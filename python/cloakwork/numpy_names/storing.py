@@ -9,9 +9,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from cloakwork import files
+from cloakwork import _core, files
 from cloakwork._core import Tensor
 from cloakwork.errors import ParamError
+from cloakwork.files import Readable
 from cloakwork.numpy_names import archives
 from cloakwork.programs import loading
 from cloakwork.tensors.arrays import operand
@@ -23,10 +24,10 @@ _ZIPS = (b"PK\x03\x04", b"PK\x05\x06")
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def load(
-    path: str | PathLike[str], *, generation: str | None = None, checksums: bool = False
-) -> Any:
+def load(path: Readable, *, generation: str | None = None, checksums: bool = False) -> Any:
     """Load arrays or a program; the contents of the file decide which.
+
+    path   of a file; or its contents as bytes, or a file that is open in binary
 
     A `.npy` file gives a tensor, a `.npz` archive a dictionary of tensors by name, whose compressed
     arrays take at most 64 MiB and 32 times the file.  Arrays of Python's objects are refused:
@@ -46,15 +47,19 @@ def load(
     >>> cw.load(f"{folder}/x.npy")
     Tensor([1, 2], dtype=i64)
     """
-    name = files.name_of(path)
-    first = files.start_if_there(name, len(_ARRAY))
+    source = files.source_of(path)
+    first = source.start(len(_ARRAY))
     is_zip = first.startswith(_ZIPS)
     if not is_zip and first != _ARRAY:
-        return loading.load(path, generation=generation, checksums=checksums)
+        return loading.load(source, generation=generation, checksums=checksums)
     for option, value in (("generation", generation), ("checksums", checksums or None)):
         if value is not None:
             raise ParamError(option, value, "a program: the file holds arrays")
-    return archives.members(name) if is_zip else files.load_npy(name)
+    if is_zip:
+        return archives.members(source)
+    if source.contents is None:
+        return files.load_npy(source.name)
+    return _core.npy_of(source.read(), source.name)
 
 
 def save(path: str | PathLike[str], x: ArrayLike | Tensor, /) -> None:

@@ -47,8 +47,8 @@ def refuse(program: Runnable, options: Mapping[str, Any]) -> None:
             raise ParamError(option, kind_of(program), expected)
 
 
-def refuse_checksums(name: str, checksums: bool) -> None:
+def refuse_checksums(source: files.Source, checksums: bool) -> None:
     """ParamError if checksums are to be compared that the file does not have."""
-    if checksums and not files.is_container(name):
+    if checksums and not source.is_container:
         expected = "a container, .cwk: no other form has checksums"
-        raise ParamError("checksums", f"a file of another form, {name}", expected)
+        raise ParamError("checksums", f"a file of another form, {source.name}", expected)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cloakwork.files import held_beside, name_of, starts_as_instructions
+from cloakwork import _core
+from cloakwork.files import (
+    START_BYTES,
+    Readable,
+    Source,
+    held_beside,
+    source_of,
+    starts_as_instructions,
+)
 from cloakwork.programs import kinds, notes, saved
 from cloakwork.programs.program import Program
 from cloakwork.programs.transcript import Transcript, is_transcript, read
@@ -19,9 +26,11 @@ if TYPE_CHECKING:
 
 
 def load(
-    path: str | PathLike[str], *, generation: str | None = None, checksums: bool = False
+    path: Readable | Source, *, generation: str | None = None, checksums: bool = False
 ) -> Loaded:
     """Load a program of any kind; the contents of the file decide which.
+
+    path   of a file; or its contents, or a file that is open in binary
 
     The result is a `Program` that `trace` recorded, a `zk.Traced` of `zk.program`, a `zk.Program`
     of the instruction set in any form (also a folder), or a HEAL transcript.  The text form of a
@@ -41,41 +50,45 @@ def load(
     >>> cw.load(f"{folder}/sum.cwk").run({"a": [1.0, 2.0], "b": [3.0, 4.0]})["out0"]
     Tensor([4., 6.], dtype=f64)
     """
-    name = name_of(path)
-    kinds.refuse_checksums(name, checksums)
-    program = _opened(name, generation, checksums)
+    source = path if isinstance(path, Source) else source_of(path)
+    kinds.refuse_checksums(source, checksums)
+    program = opened(source, generation=generation, checksums=checksums)
     kinds.refuse(program, {"generation": generation})
     return program
 
 
-def _opened(name: str, generation: str | None, checksums: bool) -> Loaded:
-    """The program in a file, of the kind that the contents say."""
-    if _is_of_instructions(Path(name)):
+def opened(source: Source, *, generation: str | None = None, checksums: bool = False) -> Loaded:
+    """The program in a file or its contents, of the kind that these say."""
+    name = source.name
+    if _is_of_instructions(source):
         from cloakwork.zk.instructions.program import Program as Instructions
 
-        return Instructions.load(name)
-    core = read(name, generation=generation, checksums=checksums)
+        return Instructions.load(name) if source.contents is None else Instructions.of(source)
+    core = read(source, generation=generation, checksums=checksums)
     held = core.notes()
     if notes.RECORDED in held:
-        return saved.loaded(core, name)
+        return saved.loaded(core, source)
     if held:
         from cloakwork.zk.instructions.program import Program as Instructions
         from cloakwork.zk.tracing import traced
 
         if notes.FUNCTION in held:
-            return traced.loaded(core, name)
-        unpacked = Instructions.unpacked(core, Path(name))
-        if unpacked is not None:
-            return unpacked
+            return traced.loaded(core, source)
+        instructions = Instructions.in_container(core, source)
+        if instructions is not None:
+            return instructions
     if is_transcript(core):
-        return Transcript(core, name)
+        return Transcript(core, *source.sources)
     made = Program(core)
-    made.sources = (name,)
+    made.sources = source.sources
     return made
 
 
-def _is_of_instructions(path: Path) -> bool:
-    """Whether the path is a program in JSON or text, or its folder; waits for writers."""
+def _is_of_instructions(source: Source) -> bool:
+    """Whether it is a program in JSON or text, or its folder; waits for writers."""
+    if source.contents is not None:
+        return _core.Instructions.recognizes(source.start(START_BYTES))
+    path = Path(source.name)
     file = path / "program.json" if path.is_dir() else path
     with held_beside(file):
         return file.is_file() if file != path else starts_as_instructions(file)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Unpack, cast
 
 from cloakwork import _core, files
 from cloakwork.errors import KeyMismatchError, LoadError, ParamError
@@ -178,18 +178,21 @@ class Program(Runnable):
         return made
 
     def save(
-        self, path: str | PathLike[str], *, more_notes: Mapping[str, str] | None = None
+        self, path: str | PathLike[str] | BinaryIO, *, more_notes: Mapping[str, str] | None = None
     ) -> None:
         """Write a file that `cloakwork.load` and `cloakwork run` open.
 
         path   `.cwk` for a container, `.cw` for the text form, which does not hold the parameters
-               of ciphertexts
+               of ciphertexts; or a file that is open in binary, which gets a container
         more_notes   of a container, for the package itself: `fhe.compile`'s
 
         It holds the inputs' names and types, the results' names, and the constants; of evaluation
         keys, which are inputs, it holds the names.  The file appears whole or not at all.
         ParamError for another name, and for the text form of a program with ciphertexts.
         """
+        if files.is_open(path):
+            files.put(path, self._core.container(self._notes(more_notes)))
+            return
         target = name_of(path)
         if target.endswith(".cw") and not more_notes:
             self._check_no_ciphertexts(target)
@@ -197,9 +200,11 @@ class Program(Runnable):
             return
         if not target.endswith(".cwk"):
             raise ParamError("path", target, "a name that ends in .cwk or .cw")
+        self._core.save_container(target, self._notes(more_notes))
+
+    def _notes(self, more_notes: Mapping[str, str] | None = None) -> dict[str, str]:
         own = {notes.RECORDED: json.dumps(self._described(), sort_keys=True)}
-        kept = self._model_note() if more_notes is None else dict(more_notes)
-        self._core.save_container(target, own | kept)
+        return own | (self._model_note() if more_notes is None else dict(more_notes))
 
     def _check_no_ciphertexts(self, target: str) -> None:
         own = self._signature

@@ -11,6 +11,7 @@ from cloakwork import _core
 from cloakwork.errors import ParamError
 from cloakwork.lazy import public
 from cloakwork.programs.coverage import Coverage
+from cloakwork.sending import Constant
 from cloakwork.wording import listed
 
 # How many steps of a report are fetched at a time.
@@ -149,7 +150,7 @@ class MovedStep:
 
 @public("cloakwork")
 @dataclass(frozen=True)
-class Report:
+class Report(Constant):
     """The record of a run.
 
     elsewhere   steps that ran on the host instead of a device
@@ -157,6 +158,8 @@ class Report:
              `constant_bytes` (the program's constants) and without spilled bytes
     ops      totals per op, the longest first
     """
+
+    _stays = "it holds the engine's run: send its `to_json()`"
 
     wall_seconds: float
     threads: int
@@ -298,7 +301,7 @@ class Inspection:
 
 
 @public("cloakwork")
-class RunResult:
+class RunResult(Constant):
     """The result of a run.
 
     outputs      all downloads, in the program's order; `result["name"]` is the one of that name
@@ -311,6 +314,8 @@ class RunResult:
 
     Each is made when it is first asked for.
     """
+
+    _stays = "it holds the engine's run: send `named`, or the report's `to_json()`"
 
     __slots__ = ("_core", "_outputs", "_report", "_run")
 

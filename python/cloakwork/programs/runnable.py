@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from cloakwork import _core, files
 from cloakwork.device.loading import device_name, split_names
-from cloakwork.errors import ParamError
+from cloakwork.errors import LoadError, ParamError
 from cloakwork.programs.coverage import Coverage
 from cloakwork.programs.options import (
     Budget,
@@ -21,6 +21,10 @@ from cloakwork.programs.options import (
     seed_of,
 )
 from cloakwork.programs.report import Finding, Inspection, PassResult, RunResult
+from cloakwork.sending import PLACE, Sendable
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 # A user function's name, and a function from tensors to a list of tensors.
 UserFunction = tuple[str, Callable[..., list[_core.Tensor]]]
@@ -53,7 +57,7 @@ class Operands:
     secret: bool = False
 
 
-class Runnable:
+class Runnable(Sendable):
     """A program of the engine that can be checked, inspected and run."""
 
     # The files that it was loaded from and reads: no run may write to them.
@@ -61,6 +65,37 @@ class Runnable:
 
     def __init__(self, core: _core.Program) -> None:
         self._core = core
+
+    def _packed(self) -> _core.Tensor:
+        """The bytes of a container."""
+        return self._core.container(self._notes())
+
+    def _notes(self) -> dict[str, str] | None:
+        """The notes of its container; None: those that it has."""
+        return None
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
+        """Undo `to_bytes`: as `cloakwork.load` of the file; all checksums are compared.
+
+        LoadError for altered bytes, and for a program of another kind.
+        """
+        return cls._from(files.source_of(data))
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
+        """The program of a pickle; its checksums are compared."""
+        return cls._from(files.Source(PLACE, files.contents_of(data, PLACE)))
+
+    @classmethod
+    def _from(cls, source: files.Source) -> Self:
+        from cloakwork.programs.loading import opened
+
+        found = opened(source, checksums=source.is_container)
+        if not isinstance(found, cls):
+            got, wanted = type(found).__qualname__, cls.__qualname__
+            raise LoadError(f"{source.name}: expected a {wanted}, got a {got}: cw.load reads it")
+        return found
 
     def operands(
         self, inputs: Mapping[str, Any], functions: Mapping[str, Callable[..., Any]]

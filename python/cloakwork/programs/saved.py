@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from cloakwork import _core
+from cloakwork.files import Source
 from cloakwork.programs import notes
 from cloakwork.programs.inputs import (
     InputType,
@@ -16,10 +17,10 @@ from cloakwork.programs.signature import Bundle, Carrier, Signature
 from cloakwork.strict import Member
 
 
-def loaded(core: _core.Program, path: str) -> Program:
+def loaded(core: _core.Program, source: Source) -> Program:
     """A program that `save` wrote; LoadError where its note does not match the program."""
-    made = Program(core, _signature(core, notes.read(core, notes.RECORDED, path)))
-    made.sources = (path,)
+    made = Program(core, _signature(core, notes.read(core, notes.RECORDED, source.name)))
+    made.sources = source.sources
     return made
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, Unpack, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, Unpack, cast
 
-from cloakwork import _core
+from cloakwork import _core, files
 from cloakwork.device.loading import load_listed
-from cloakwork.errors import ParamError
+from cloakwork.errors import LoadError, ParamError
 from cloakwork.files import name_of
 from cloakwork.lazy import public
 from cloakwork.programs import notes
@@ -17,11 +17,14 @@ from cloakwork.programs.options import RunOptions
 from cloakwork.programs.report import RunResult
 from cloakwork.programs.runnable import Operands, Runnable, no_functions
 from cloakwork.recognition import expecting
+from cloakwork.sending import PLACE
 
 # HEAL's two public op sets.
 Branch = Literal["first", "later"]
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from cloakwork.programs.program import Program
     from cloakwork.programs.signature import Value
 
@@ -127,12 +130,14 @@ class Transcript(Runnable):
 
     def save(
         self,
-        path: str | PathLike[str],
+        path: str | PathLike[str] | BinaryIO,
         *,
         branch: Branch | None = None,
         keep: Collection[str] | None = None,
     ) -> None:
         """Write it: `.json` in the form that HEAL loads, `.cwk` a container, `.cw` the text form.
+
+        A file that is open in binary gets a container.
 
         branch   for `.json`: the generation of HEAL's spellings; by default that of `to_heal`, or
                  the later one
@@ -142,7 +147,7 @@ class Transcript(Runnable):
         The file appears whole or not at all.  ParamError for an unknown op, and for `branch` and
         `keep` with another form, to which they do not apply.
         """
-        target = name_of(path)
+        target = ".cwk" if files.is_open(path) else name_of(path)
         kept = None if keep is None else ops_named("keep", keep)
         if branch not in {None, "first", "later"}:
             raise ParamError("branch", branch, "first or later")
@@ -157,8 +162,24 @@ class Transcript(Runnable):
             raise ParamError("branch" if branch else "keep", target, wanted)
         elif target.endswith(".cw"):
             self._save_text(target)
+        elif files.is_open(path):
+            files.put(path, self._packed())
         else:
             self._core.save_container(target)
+
+    def _facts(self) -> tuple[Any, ...]:
+        """HEAL's generation, and the kept ops, of its JSON."""
+        return self._branch, tuple(sorted(self._keep))
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Transcript:
+        """The transcript of a pickle; its checksums are compared."""
+        made = super()._unpacked(data)
+        branch, keep = facts
+        if branch not in ("first", "later") or not isinstance(keep, tuple):
+            raise LoadError(f"{PLACE}: expected a generation and names of ops, got {facts!r:.60}")
+        made._branch, made._keep = branch, frozenset(ops_named("keep", keep))
+        return made
 
     def __repr__(self) -> str:
         return f"Transcript({self._name!r}, steps={self._core.step_count()})"
@@ -168,11 +189,12 @@ class Transcript(Runnable):
 _PROGRAMS = ("program", "model", "instructions", "empty")
 
 
-def read(name: str, *, generation: str | None, checksums: bool) -> _core.Program:
+def read(source: files.Source, *, generation: str | None, checksums: bool) -> _core.Program:
     """The program in a container or a file of HEAL's."""
     load_listed()  # a program may have ops of vendors
-    with expecting("a program", name, *_PROGRAMS):
-        core = _core.Program.load(name, None, checksums, generation)
+    name, contents = source.name, source.contents
+    with expecting("a program", name if contents is None else None, *_PROGRAMS):
+        core = _core.Program.load(name, contents, checksums, generation)
     notes.check_kind(core, name)
     return core
 

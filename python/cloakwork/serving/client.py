@@ -29,6 +29,7 @@ from cloakwork.fhe.keys.flooding import Disclosed, check_queries
 from cloakwork.fhe.security import admit
 from cloakwork.fhe.streams import of_known
 from cloakwork.lazy import public
+from cloakwork.sending import Secret
 from cloakwork.strict import Member
 from cloakwork.wording import listed, quoted
 
@@ -47,12 +48,16 @@ Values = NDArray[Any] | Mapping[str, NDArray[Any]]
 
 
 @public("cloakwork.serving")
-class ProgramClient:
+class ProgramClient(Secret):
     """Encrypts as the examples with which a program was recorded, and decrypts its results.
 
     An input has the shape of its example's values; with the bound of the example, values beyond it
     are refused.
     """
+
+    _stays = (
+        "it holds a secret, or makes one when it encrypts: send the description, and `evaluation`"
+    )
 
     def __init__(
         self, described: Mapping[str, Any], place: str = "description", *, insecure: bool = False

@@ -19,6 +19,7 @@ from cloakwork.errors import LoadError, ParamError, ServingError
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.streams import Stored
 from cloakwork.lazy import public
+from cloakwork.sending import Here
 from cloakwork.serving import exposure, names, tokens
 from cloakwork.serving.answers import (
     DESCRIPTION_BYTES,
@@ -50,12 +51,14 @@ _CONNECT_SECONDS, _ANSWER_SECONDS = 10.0, 60.0
 
 
 @public("cloakwork.serving")
-class Remote:
+class Remote(Here):
     """A server of models, by its address.
 
     Requests carry ids: one that is repeated after a lost connection returns the result of the
     first, and is not run twice.  Certificates of https:// are verified.
     """
+
+    _stays = "it holds a connection: send the address, and connect there"
 
     def __init__(
         self,

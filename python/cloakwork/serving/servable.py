@@ -18,6 +18,7 @@ from cloakwork.fhe.streams import from_bytes
 from cloakwork.lazy import public
 from cloakwork.programs import notes
 from cloakwork.programs.program import Program
+from cloakwork.sending import Constant
 from cloakwork.serving import refusals, rows
 
 if TYPE_CHECKING:
@@ -80,12 +81,14 @@ class Servable(Protocol):
 
 
 @public("cloakwork.serving")
-class ServedProgram:
+class ServedProgram(Constant):
     """A recorded program, from its file, as a model of a server.
 
     One ciphertext is sent and returned as its own file, several as a `CiphertextSet`.  A program of
     batches, whose rows are computed alike, takes smaller ones, and serves several in one run.
     """
+
+    _stays = "it is bound to its file: send the path, or the program that cw.load gives"
 
     def __init__(self, path: str | Path, name: str | None = None) -> None:
         """Load a program that `Program.save` wrote; its name is by default the file's.

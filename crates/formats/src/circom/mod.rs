@@ -37,8 +37,8 @@ pub use plonk_zkey::{PlonkZkey, protocol};
 pub use ptau::{Placed, Ptau, ceremony_sections};
 pub use r1cs::R1cs;
 pub use write::{
-    PlonkParts, R1csParts, ZkeyParts, pending_plonk_zkey, pending_zkey, save_r1cs, save_wtns,
-    save_zkey,
+    PlonkParts, R1csParts, ZkeyParts, pending_plonk_zkey, pending_zkey, r1cs_bytes, save_r1cs,
+    save_wtns, save_zkey,
 };
 pub use wtns::Wtns;
 pub use zkey::Zkey;

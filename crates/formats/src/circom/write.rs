@@ -2,8 +2,8 @@
 
 use super::{Pairing, Rows, number, plonk_zkey, r1cs, sections::Kind, wtns, zkey};
 use crate::SaveError;
-use crate::files::{Access, Failure, Pending, commit};
-use std::io::Write;
+use crate::files::{Access, Pending, commit};
+use std::io::{self, Write};
 use std::path::Path;
 use zeroize::Zeroize;
 
@@ -129,20 +129,22 @@ impl Sections<'_> {
     }
 
     fn pending(&self, path: &Path, kind: &Kind, version: u32) -> Result<Pending, SaveError> {
-        Pending::new(path, Access::Shared, |out| {
-            out.write_all(kind.magic.as_bytes())?;
-            out.write_all(&version.to_le_bytes())?;
-            out.write_all(&(self.0.len() as u32).to_le_bytes())?;
-            for (id, parts) in &self.0 {
-                let size: usize = parts.iter().map(|part| part.len()).sum();
-                out.write_all(&id.to_le_bytes())?;
-                out.write_all(&(size as u64).to_le_bytes())?;
-                for part in parts {
-                    part.write(out)?;
-                }
+        Pending::of_stream(path, Access::Shared, |out| self.put(out, kind, version))
+    }
+
+    fn put(&self, out: &mut impl Write, kind: &Kind, version: u32) -> io::Result<()> {
+        out.write_all(kind.magic.as_bytes())?;
+        out.write_all(&version.to_le_bytes())?;
+        out.write_all(&(self.0.len() as u32).to_le_bytes())?;
+        for (id, parts) in &self.0 {
+            let size: usize = parts.iter().map(Part::len).sum();
+            out.write_all(&id.to_le_bytes())?;
+            out.write_all(&(size as u64).to_le_bytes())?;
+            for part in parts {
+                part.write(out)?;
             }
-            Ok::<(), Failure>(())
-        })
+        }
+        Ok(())
     }
 }
 
@@ -174,6 +176,20 @@ fn row(rows: &Rows, at: usize, size: usize) -> impl Iterator<Item = (u32, &[u8])
 /// # Errors
 /// The file cannot be written.
 pub fn save_r1cs(parts: &R1csParts<'_>, path: impl AsRef<Path>) -> Result<(), SaveError> {
+    constraints(parts).write(path.as_ref(), &r1cs::KIND, 1)
+}
+
+/// The bytes of the file that [`save_r1cs`] writes.
+#[must_use]
+pub fn r1cs_bytes(parts: &R1csParts<'_>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // Memory takes all that is written to it.
+    let _ = constraints(parts).put(&mut bytes, &r1cs::KIND, 1);
+    bytes
+}
+
+/// The sections of a circuit's file.
+fn constraints(parts: &R1csParts<'_>) -> Sections {
     let size = parts.curve.scalar_bytes();
     let constraints = parts.matrices[0].rows();
     let [wires, ..] = parts.counts;
@@ -194,8 +210,7 @@ pub fn save_r1cs(parts: &R1csParts<'_>, path: impl AsRef<Path>) -> Result<(), Sa
         }
     }
     let labels = (0..u64::from(wires)).flat_map(u64::to_le_bytes).collect();
-    let sections = vec![(1, header), (2, vec![body]), (3, vec![labels])];
-    owned(sections).write(path.as_ref(), &r1cs::KIND, 1)
+    owned(vec![(1, header), (2, vec![body]), (3, vec![labels])])
 }
 
 /// Writes a witness: canonical little-endian scalars, the first of them 1.

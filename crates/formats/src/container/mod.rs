@@ -21,7 +21,7 @@ mod codec;
 mod read;
 mod write;
 
-pub use write::save_container;
+pub use write::{container_bytes, save_container};
 
 use crate::{LoadError, files};
 use cloakwork_ir::{Bytes, Program};

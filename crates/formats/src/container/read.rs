@@ -11,13 +11,14 @@ use cloakwork_ir::{
     Arg, Bytes, Generation, HostId, HostSlot, HostTensor, Interner, MAX_RANK, Program, Shape,
     ShapeItem, Step, Symbol, Text, Type,
 };
+use std::ops::Range;
 
 /// Bytes of a blob's row in the header.
 const BLOB_ROW_BYTES: usize = 40;
 
 pub(super) fn container(bytes: &Bytes) -> Result<Container, LoadError> {
     let (header, flags) = checked_header(bytes.as_slice())?;
-    let data_start = (PREFIX_BYTES + header.len()).next_multiple_of(ALIGNMENT);
+    let header_end = PREFIX_BYTES + header.len();
     let mut from = Decoder::new(header, PREFIX_BYTES);
     let mut program = Program::new();
     program.generation = match from.u8()? {
@@ -27,7 +28,7 @@ pub(super) fn container(bytes: &Bytes) -> Result<Container, LoadError> {
     };
     program.symbols = names(&mut from)?;
     program.texts = names(&mut from)?;
-    let blobs = blobs(&mut from, data_start, bytes.as_slice().len())?;
+    let blobs = blobs(&mut from, header_end, bytes.as_slice())?;
     for _ in 0..from.count(1)? {
         let slot = host(&mut from, bytes, &blobs)?;
         program.push_host(slot);
@@ -151,13 +152,12 @@ fn names(from: &mut Decoder<'_>) -> Result<Interner, LoadError> {
 }
 
 /// Each blob begins at the next aligned byte behind the last, so none overlap and none are hidden.
-fn blobs(
-    from: &mut Decoder<'_>,
-    data_start: usize,
-    file_bytes: usize,
-) -> Result<Vec<Blob>, LoadError> {
+fn blobs(from: &mut Decoder<'_>, header_end: usize, file: &[u8]) -> Result<Vec<Blob>, LoadError> {
+    let file_bytes = file.len();
     let count = from.count(BLOB_ROW_BYTES)?;
     let mut blobs = Vec::with_capacity(count);
+    let data_start = header_end.next_multiple_of(ALIGNMENT);
+    padding(from, file, header_end..data_start)?;
     let mut at = data_start;
     for _ in 0..count {
         let length = from.u64()?;
@@ -170,6 +170,7 @@ fn blobs(
                 let expected = format!("a tensor that ends within the file's {file_bytes} bytes");
                 from.wrong(&expected, &format!("{length} bytes from byte {start}"))
             })?;
+        padding(from, file, at..start)?;
         blobs.push(Blob {
             range: start..end,
             hash: from.array()?,
@@ -181,6 +182,16 @@ fn blobs(
         return Err(from.wrong("a file that ends with its last tensor", &got));
     }
     Ok(blobs)
+}
+
+/// A container has one form: between its parts are zeros, which no checksum covers.
+fn padding(from: &Decoder<'_>, file: &[u8], range: Range<usize>) -> Result<(), LoadError> {
+    let start = range.start;
+    let odd = file.get(range).unwrap_or(&[]).iter().position(|&b| b != 0);
+    odd.map_or(Ok(()), |place| {
+        let got = format!("another one at byte {}", start + place);
+        Err(from.wrong("bytes of zero between tensors", &got))
+    })
 }
 
 fn host(from: &mut Decoder<'_>, bytes: &Bytes, blobs: &[Blob]) -> Result<HostSlot, LoadError> {

@@ -4,9 +4,9 @@ use super::blobs::{Blobs, contents};
 use super::codec::{Encoder, NO_DTYPE, dtype_code};
 use super::{ALIGNMENT, CHECKED_PREFIX_BYTES, HAS_NOTES, MAGIC, PREFIX_BYTES, VERSION, check};
 use crate::SaveError;
-use crate::files::{self, Failure};
+use crate::files;
 use cloakwork_ir::{Arg, Generation, HostSlot, Program, Shape, ShapeItem, Step};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 /// Writes a program and its tensors as a container. The file appears whole or not at all.
@@ -19,7 +19,33 @@ pub fn save_container(program: &Program, path: impl AsRef<Path>) -> Result<(), S
     let blobs = Blobs::of(program);
     let header = header(program, &blobs);
     let flags = flags(program);
-    files::replace(path.as_ref(), |out| write(out, flags, &header, &blobs))
+    files::replace(path.as_ref(), |out| Ok(write(out, flags, &header, &blobs)?))
+}
+
+/// The bytes of the file that [`save_container`] writes.
+///
+/// # Errors
+/// The program names symbols or hosts that it does not have.
+pub fn container_bytes(program: &Program) -> Result<Vec<u8>, SaveError> {
+    check::counts(program)?;
+    check::references(program)?;
+    let blobs = Blobs::of(program);
+    let header = header(program, &blobs);
+    let mut bytes = Vec::with_capacity(file_bytes(&header, &blobs));
+    let written = write(&mut bytes, flags(program), &header, &blobs);
+    written.map_err(SaveError::write(Path::new("memory")))?;
+    Ok(bytes)
+}
+
+fn data_start(header: &[u8]) -> usize {
+    (PREFIX_BYTES + header.len()).next_multiple_of(ALIGNMENT)
+}
+
+fn file_bytes(header: &[u8], blobs: &Blobs<'_>) -> usize {
+    let sizes = blobs.unique.iter().map(|(_, length, _)| length);
+    sizes.fold(data_start(header), |at, length| {
+        at.next_multiple_of(ALIGNMENT) + length
+    })
 }
 
 fn flags(program: &Program) -> u32 {
@@ -30,23 +56,14 @@ fn flags(program: &Program) -> u32 {
     }
 }
 
-fn write(
-    out: &mut impl Write,
-    flags: u32,
-    header: &[u8],
-    blobs: &Blobs<'_>,
-) -> Result<(), Failure> {
-    let data_start = (PREFIX_BYTES + header.len()).next_multiple_of(ALIGNMENT);
-    let file_bytes = blobs.unique.iter().fold(data_start, |at, (_, length, _)| {
-        at.next_multiple_of(ALIGNMENT) + length
-    });
+fn write(out: &mut impl Write, flags: u32, header: &[u8], blobs: &Blobs<'_>) -> io::Result<()> {
     let mut prefix = Encoder {
         bytes: MAGIC.to_vec(),
     };
     prefix.u32(VERSION);
     prefix.u32(flags);
     prefix.u64(header.len() as u64);
-    prefix.u64(file_bytes as u64);
+    prefix.u64(file_bytes(header, blobs) as u64);
     debug_assert_eq!(prefix.bytes.len(), CHECKED_PREFIX_BYTES);
     let checksum = blake3::Hasher::new()
         .update(&prefix.bytes)
@@ -63,7 +80,7 @@ fn write(
         at = start + length;
     }
     if blobs.unique.is_empty() {
-        out.write_all([0; ALIGNMENT].get(..data_start - at).unwrap_or(&[]))?;
+        out.write_all([0; ALIGNMENT].get(..data_start(header) - at).unwrap_or(&[]))?;
     }
     Ok(())
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -33,9 +31,6 @@ class IntegerContext(Context):
         self.batching = batching.Batching(
             parameters.degree, parameters.plain_modulus, parameters.slot_order
         )
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._unpickled, (self.parameters, self.levels)
 
     @property
     def plain_modulus(self) -> int:

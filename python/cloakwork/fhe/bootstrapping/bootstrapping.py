@@ -38,6 +38,7 @@ from cloakwork.fhe.rns import evaluator
 from cloakwork.fhe.rns.layout import residues
 from cloakwork.fhe.rns.tables import frozen
 from cloakwork.lazy import public
+from cloakwork.sending import Constant
 
 # The ratio of the modulus to the largest values: the sine is then off by 2^-9 of them, and so is
 # the arcsine of it.
@@ -51,7 +52,7 @@ _SHOWN = 8
 
 
 @public("cloakwork.fhe")
-class Bootstrapping:
+class Bootstrapping(Constant):
     """Bootstrapping of CKKS ciphertexts: `bootstrapping(x)` has the values of x and new levels.
 
     context          with reserved levels: `fhe.bootstrapping_context` makes one
@@ -75,6 +76,8 @@ class Bootstrapping:
 
     Raises ParamError for other arguments, LevelError for too few reserved levels.
     """
+
+    _stays = "it holds encodings of one context: send the context, and make it there"
 
     def __init__(
         self,

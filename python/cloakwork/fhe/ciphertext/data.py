@@ -241,12 +241,6 @@ class CiphertextData(OnDevices, Refusals, Stored):
         """One ciphertext of a batch, or a smaller batch."""
         return self._with(self.data[key])
 
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
     def __repr__(self) -> str:
         batch = "" if self.batch is None else f"batch={self.batch}, "
         return f"Ciphertext({batch}level={self.level}, parts={self.parts}{self._state()})"

@@ -48,13 +48,14 @@ from cloakwork.fhe.places import on_its_device
 from cloakwork.fhe.rns.layout import batched, like
 from cloakwork.lazy import public
 from cloakwork.once import once
+from cloakwork.sending import Constant
 
 # Fourth powers of entries must be finite floats.
 _LARGEST_LOG2 = 200.0
 
 
 @public("cloakwork.fhe")
-class LinearMap:
+class LinearMap(Constant):
     """Any linear map of the slots of I ciphertexts to those of O: `map @ batch`.
 
     Slot j of output o is the sum over inputs i and offsets k of
@@ -79,6 +80,8 @@ class LinearMap:
     Raises ParamError for a context without special moduli, a shape or blocks that do not fit;
     EncodeError for values that are not finite numbers, or too large.
     """
+
+    _stays = "it holds encodings of one context: send the context and the values, and make it there"
 
     # NumPy's arrays leave `@` to the map, which refuses arrays.
     __array_ufunc__ = None

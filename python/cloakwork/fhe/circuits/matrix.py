@@ -40,6 +40,7 @@ from cloakwork.fhe.estimates.bounds import log2_of
 from cloakwork.fhe.places import on_its_device
 from cloakwork.lazy import public
 from cloakwork.once import once
+from cloakwork.sending import Constant
 
 _Some = TypeVar("_Some", bound=Ciphertext)
 
@@ -48,7 +49,7 @@ _LARGEST_LOG2 = 500.0
 
 
 @public("cloakwork.fhe")
-class Matrix:
+class Matrix(Constant):
     """A plaintext matrix M [m, n] for `matrix @ ciphertext`; numbers, under BGV integers mod t.
 
     The slots of a row are cut into blocks of `period`, the least power of two that holds m and n:
@@ -75,6 +76,8 @@ class Matrix:
     It is encoded once per level, at the first product, and kept: 8 N (level + 1 + special) bytes
     per diagonal.
     """
+
+    _stays = "it holds encodings of one context: send the context and the values, and make it there"
 
     # NumPy's arrays leave `@` to the matrix, which refuses arrays.
     __array_ufunc__ = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import inf, log2
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,9 +34,6 @@ class CkksContext(Context):
         self.bound = bound
         self.scales = self._scales()
         self.lowest = self._lowest() if self.automatic else 0
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return self._unpickled, (self.parameters, self.levels, self.bound)
 
     def _scales(self) -> tuple[float, ...]:
         """The scale of each level: that of fresh ciphertexts, below scale^2 / q, above it q."""

@@ -43,6 +43,7 @@ _MOST_AXES = 8
 _ENTRY_PARTS = 3
 
 PathLike = str | os.PathLike[str]
+Readable = files.Readable | files.Source
 
 
 @dataclass(frozen=True)
@@ -164,20 +165,21 @@ def save(
     ).encode()
     start = _MAGIC + VERSION.to_bytes(2, "little") + b"\0" + len(header).to_bytes(8, "little")
 
-    def pieces() -> Iterator[bytes]:
+    def pieces() -> Iterator[bytes | memoryview]:
         """One at a time: all tensors together are as large as the keys."""
         checksum = blake2b(digest_size=_CHECKSUM_BYTES)
         for piece in (start, header):
             checksum.update(piece)
             yield piece
         for name, array in tensors.items():
-            piece = np.ascontiguousarray(array, dtype=f"<i{words[name]}").tobytes()
-            checksum.update(piece)
-            yield piece
+            dense = np.ascontiguousarray(array, dtype=f"<i{words[name]}")
+            own = dense.reshape(-1).view(np.uint8).data
+            checksum.update(own)
+            yield own
         yield checksum.digest()
 
     if isinstance(path, str | os.PathLike):
-        files.write(path, pieces(), private=private)
+        files.write(path, map(bytes, pieces()), private=private)
         return
     for piece in pieces():
         path.write(piece)
@@ -192,11 +194,13 @@ def _word_bytes(array: NDArray[Any]) -> int:
 
 
 # The kinds of files whose errors are about keys and ciphertexts.
-KINDS = ("ciphertext", "ciphertexts", "public key", "evaluation keys", "secret key", "empty")
+KINDS = (
+    "ciphertext", "ciphertexts", "public key", "evaluation keys", "secret key", "context", "empty",
+)  # fmt: skip
 
 
-def load(path: PathLike | BinaryIO) -> Contents:
-    """Read and check a file, by its path or open in binary.
+def load(path: Readable) -> Contents:
+    """Read and check a file: by its path, open in binary, or its contents.
 
     Raises LoadError for an incomplete file, or one of another version.
     """
@@ -205,8 +209,12 @@ def load(path: PathLike | BinaryIO) -> Contents:
         return replace(_checked(name, source), permissions=permissions)
 
 
-def _read(source: PathLike | BinaryIO) -> tuple[Path, Source, int | None]:
+def _read(source: Readable) -> tuple[Path, Source, int | None]:
     """The name of a file for messages, its bytes, and its mode, if it has one."""
+    if isinstance(source, bytes | bytearray | memoryview):
+        source = files.source_of(source)
+    if isinstance(source, files.Source):
+        return Path(source.name), Source(memoryview(source.contents or b"")), None
     if isinstance(source, str | os.PathLike):
         path = Path(files.name_of(source))
         try:

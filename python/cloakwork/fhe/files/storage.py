@@ -32,7 +32,7 @@ from cloakwork.fhe.ciphertext.data import CiphertextData
 from cloakwork.fhe.ckks import CkksCiphertext, CkksContext
 from cloakwork.fhe.context import Context
 from cloakwork.fhe.files import facts
-from cloakwork.fhe.files.container import Contents, PathLike, load, save
+from cloakwork.fhe.files.container import Contents, PathLike, Readable, load, save
 from cloakwork.fhe.keys.encapsulation import Encapsulation, check_encapsulation
 from cloakwork.fhe.keys.evaluation import EvaluationKeys
 from cloakwork.fhe.keys.public import PublicKey, expanded_encryption, fingerprint
@@ -161,6 +161,13 @@ def save_evaluation(path: PathLike | BinaryIO, evaluation: EvaluationKeys) -> No
     save(path, "evaluation keys", fields, bodies)
 
 
+def save_context(path: PathLike | BinaryIO, context: Context) -> None:
+    """Write a context: its parameters, and what encryption under it assumes."""
+    fields = _common(context, "")
+    del fields["key"]
+    save(path, "context", fields, {})
+
+
 def save_secret(path: PathLike, keys: Keys) -> None:
     """Write the secret and the public key, readable by the owner only (mode 0600)."""
     fields = _common(keys.context, keys.key) | {"seed": keys.public.seed.hex()}
@@ -169,13 +176,12 @@ def save_secret(path: PathLike, keys: Keys) -> None:
         save(path, "secret key", fields, tensors, private=True)
 
 
-def load_any(
-    path: PathLike | BinaryIO, *, expect: str | None = None, insecure: bool = False
-) -> Any:
-    """The object in a file: a ciphertext or a set of them, PublicKey, EvaluationKeys, or Keys.
+def load_any(path: Readable, *, expect: str | None = None, insecure: bool = False) -> Any:
+    """The object in a file: a context, a ciphertext or a set of them, or keys of any class.
 
+    path       of a file; or its contents as bytes, or a file that is open in binary
     expect     the kind that it must be: "ciphertext", "ciphertexts", "public key",
-               "evaluation keys" or "secret key"
+               "evaluation keys", "secret key" or "context"
     insecure   accept, with an InsecureWarning, parameters with less than 128 bits of security, and
                a secret's file that other users can read
 
@@ -188,7 +194,7 @@ def load_any(
     return _loaded(path, expect, insecure, None)
 
 
-def load_known(path: PathLike | BinaryIO, known: Parameters, *, expect: str | None = None) -> Any:
+def load_known(path: Readable, known: Parameters, *, expect: str | None = None) -> Any:
     """The object in a file, as `load_any`, for a caller who uses these parameters already.
 
     They passed before.  Raises KeyMismatchError for an object of others.
@@ -196,9 +202,7 @@ def load_known(path: PathLike | BinaryIO, known: Parameters, *, expect: str | No
     return _loaded(path, expect, False, known)
 
 
-def _loaded(
-    path: PathLike | BinaryIO, expect: str | None, insecure: bool, known: Parameters | None
-) -> Any:
+def _loaded(path: Readable, expect: str | None, insecure: bool, known: Parameters | None) -> Any:
     from cloakwork.fhe.files import sets
 
     contents = load(path)
@@ -208,6 +212,7 @@ def _loaded(
         "public key": _public,
         "evaluation keys": _evaluation,
         "secret key": _secret,
+        "context": lambda _, context: context,
     }
     if contents.kind not in readers or expect not in (None, contents.kind):
         raise contents.wrong("kind", expect or " or ".join(readers), repr(contents.kind))
@@ -287,7 +292,7 @@ def _check_degree(contents: Contents, degree: int) -> None:
     for name, found in contents.tensors.items():
         if found.shape[-1:] != (degree,):
             raise contents.wrong(f"tensor {name!r}", f"degree {degree}", f"shape {found.shape}")
-    if not contents.tensors and contents.kind != "evaluation keys":
+    if not contents.tensors and contents.kind not in ("evaluation keys", "context"):
         raise contents.wrong("tensors", "one or more", "none")
 
 
@@ -394,7 +399,8 @@ def _residues(
 ) -> Tensor:
     """A tensor [*lead, k, N] of the file as residues [*lead, N, k], each below its modulus."""
     found = contents.tensor(name, (*lead, len(moduli), degree))
-    limits = np.array(moduli, dtype=np.int64)[:, np.newaxis]
-    if (found < 0).any() or (found >= limits).any():
+    limits = np.array(moduli, dtype=np.uint64)[:, np.newaxis]
+    # Without a sign, negative words are above all moduli.
+    if (found.view(np.uint64) >= limits).any():
         raise contents.wrong(f"tensor {name!r}", "residues below their moduli", "larger ones")
     return limbs_last(found)

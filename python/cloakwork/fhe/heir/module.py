@@ -27,6 +27,7 @@ from cloakwork.fhe.heir.values import Plain, Shape, boxed, shape_of
 from cloakwork.fhe.schemes import bgv, ckks
 from cloakwork.files import name_of, read
 from cloakwork.lazy import public
+from cloakwork.sending import Constant
 
 if TYPE_CHECKING:
     from cloakwork.fhe.keys.keys import Keys
@@ -106,8 +107,10 @@ def _integers(fields: str, name: str) -> tuple[int, ...]:
 
 
 @public("cloakwork.fhe.heir")
-class Module:
+class Module(Constant):
     """The functions of a text, and the context in which they run."""
+
+    _stays = "it holds the functions of a text: send the text and the context, and load it there"
 
     def __init__(self, text: Text, context: Context) -> None:
         self._text, self.context = text, context

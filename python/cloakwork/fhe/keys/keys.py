@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from cloakwork.fhe.rns.key_switching import SwitchingKey, switching_key
 from cloakwork.fhe.rns.layout import limb_range, part, residues
 from cloakwork.fhe.rns.samplers import small, ternary, wiped
 from cloakwork.lazy import public
+from cloakwork.sending import Secret
 from cloakwork.tensors.conversion import asarray
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 
 @public("cloakwork.fhe")
-class Keys:
+class Keys(Secret):
     """A uniform ternary secret with its public and evaluation keys.
 
     `public` encrypts, `evaluation` computes; both may be published, but never this object.  Use it
@@ -52,6 +53,10 @@ class Keys:
     """
 
     __slots__ = ("_secret", "context", "evaluation", "public")
+
+    _stays = (
+        "they hold a secret: send `public` and `evaluation`; `save` writes the secret for its owner"
+    )
 
     def __init__(self, context: Context) -> None:
         """Draw a fresh secret."""
@@ -387,18 +392,3 @@ class Keys:
     def __repr__(self) -> str:
         state = "released" if self._secret is None else "secret hidden"
         return f"Keys(degree={self.context.parameters.degree}, key={self.key[:8]}, {state})"
-
-    def __copy__(self) -> NoReturn:
-        raise TypeError("keys with a secret are neither copied nor pickled")
-
-    def __deepcopy__(self, memo: object) -> NoReturn:
-        self.__copy__()
-
-    def __getstate__(self) -> NoReturn:
-        self.__copy__()
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        self.__copy__()
-
-    def __reduce__(self) -> NoReturn:
-        self.__copy__()

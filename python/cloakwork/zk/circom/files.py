@@ -7,27 +7,31 @@ and the wrong byte.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import index
 from os import PathLike
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
-from cloakwork import _core
+from cloakwork import _core, files
 from cloakwork._core import Tensor
-from cloakwork.errors import LoadError, ParamError, ProofError
+from cloakwork.errors import LoadError, ParamError, ProofError, SendError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.files import name_of
 from cloakwork.lazy import public
 from cloakwork.once import once
 from cloakwork.recognition import expecting
+from cloakwork.sending import PLACE, Secret, Sendable
 from cloakwork.zk.circom.statements import VerifyingKey
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from cloakwork.zk.circom.inputs import Inputs
     from cloakwork.zk.circom.witnesses import WitnessGenerator
 
 _Path = str | PathLike[str]
 _Proved = TypeVar("_Proved")
+_Readable = files.Readable | files.Source
 
 
 @public("cloakwork.zk")
@@ -58,9 +62,28 @@ class Matrix:
         return f"Matrix(rows={self.rows}, entries={self.entries})"
 
 
+class _InFile(Sendable):
+    """An object over a file, which is sent as the file is."""
+
+    __slots__ = ()
+    _sealed = False
+
+    file: Tensor | None
+
+    def _packed(self) -> Buffer:
+        """The bytes of the file."""
+        if self.file is None:
+            raise SendError(f"{type(self).__name__}: made of parts: only those from files are sent")
+        return self.file
+
+    def save(self, path: _Path | BinaryIO) -> None:
+        """Write the bytes of the file; they appear whole or not at all."""
+        files.put(path, self._packed())
+
+
 @public("cloakwork.zk")
 @dataclass(frozen=True, repr=False)
-class Circuit:
+class Circuit(_InFile):
     """An `.r1cs` file: constraints (A w) * (B w) = C w over the scalars of a curve.
 
     Wire 0 is the constant 1; then come outputs, public inputs, private inputs, and the rest.
@@ -75,6 +98,8 @@ class Circuit:
     a: Matrix
     b: Matrix
     c: Matrix
+    file: Tensor | None = field(default=None, compare=False)
+    """The bytes of the file that it was read from, u8 [size]."""
 
     @property
     def public(self) -> int:
@@ -91,6 +116,20 @@ class Circuit:
         """The size of Groth16's evaluation domain: one row per constraint and per public wire."""
         return 1 << (self.constraints + self.public).bit_length()
 
+    def _packed(self) -> Buffer:
+        """The bytes of its file, or of the one that `write_r1cs` writes."""
+        return _core.r1cs_of(*_parts(self)) if self.file is None else self.file
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Circuit:
+        """Undo `to_bytes`; LoadError for other bytes."""
+        return read_r1cs(data)
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Circuit:
+        """The circuit of a pickle."""
+        return read_r1cs(files.Source(PLACE, files.contents_of(data, PLACE)))
+
     def __repr__(self) -> str:
         return (
             f"Circuit({self.curve}, constraints={self.constraints}, wires={self.wires}, "
@@ -101,11 +140,16 @@ class Circuit:
 
 @public("cloakwork.zk")
 @dataclass(frozen=True, repr=False)
-class Witness:
+class Witness(Secret):
     """A `.wtns` file: the values of all wires; `words` is u64 [wires, 4], canonical."""
 
     curve: str
     words: Tensor
+
+    _stays = (
+        "it holds a secret: send the path of its .wtns file, or the circuit's inputs by a channel "
+        "of your own, and read it where the proof is made"
+    )
 
     @property
     def wires(self) -> int:
@@ -123,7 +167,7 @@ class Witness:
 
 @public("cloakwork.zk")
 @dataclass(frozen=True, repr=False)
-class ProvingKey:
+class ProvingKey(_InFile):
     """A Groth16 `.zkey` file, whose points are tensors of points.
 
     a, b1, b2   one per wire
@@ -143,6 +187,8 @@ class ProvingKey:
     points: dict[str, Tensor]
     left: Matrix
     right: Matrix
+    file: Tensor | None = field(default=None, compare=False)
+    """The bytes of the file that it was read from, u8 [size]."""
 
     @once
     def size_log2(self) -> int:
@@ -171,6 +217,16 @@ class ProvingKey:
             _core.unrecorded(lambda: check_key(self, groups=groups))
             self._passed.add(groups)
 
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview, *, check: bool = True) -> ProvingKey:
+        """Undo `to_bytes`; errors and `check` as of `zk.read_zkey`."""
+        return read_zkey(data, check=check)
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> ProvingKey:
+        """The key of a pickle: checked like any key before its first proof."""
+        return read_zkey(files.Source(PLACE, files.contents_of(data, PLACE)), check=False)
+
     def __repr__(self) -> str:
         return (
             f"ProvingKey({self.curve}, wires={self.wires}, public={self.public}, "
@@ -178,14 +234,18 @@ class ProvingKey:
         )
 
 
-def read_r1cs(path: _Path) -> Circuit:
-    """Read a circuit that circom compiled, or that `write_r1cs` wrote."""
-    with expecting("a circuit, .r1cs", name_of(path), "r1cs"):
-        found = _core.read_r1cs(name_of(path))
+def read_r1cs(path: _Readable) -> Circuit:
+    """Read a circuit that circom compiled, or that `write_r1cs` wrote.
+
+    path   of a file; or its contents as bytes, or a file that is open in binary
+    """
+    source = path if isinstance(path, files.Source) else files.source_of(path)
+    with expecting("a circuit, .r1cs", *source.sources or [None], "r1cs"):
+        found = _core.read_r1cs(source.name, source.contents)
     a, b, c = (Matrix(*parts) for parts in found["matrices"])
     return Circuit(
         found["curve"], found["wires"], found["outputs"], found["public_inputs"],
-        found["private_inputs"], a, b, c,
+        found["private_inputs"], a, b, c, found["file"],
     )  # fmt: skip
 
 
@@ -200,9 +260,10 @@ _POINTS = (
 )  # fmt: skip
 
 
-def read_zkey(path: _Path, *, check: bool = True) -> ProvingKey:
+def read_zkey(path: _Readable, *, check: bool = True) -> ProvingKey:
     """Read a Groth16 proving key.
 
+    path    of a file; or its contents as bytes, or a file that is open in binary
     check   hold it to all that `ProvingKey.check` can see, with `groups`; a key that is used
             without is a key that you made yourself.  The points of the header and of IC are always
             checked
@@ -210,27 +271,32 @@ def read_zkey(path: _Path, *, check: bool = True) -> ProvingKey:
     Raises LoadError for a damaged or tampered key, and for one of another system: `zk.read_zkey`
     takes those of PLONK, too.
     """
-    with expecting("a proving key, .zkey", name_of(path), "zkey"):
-        found = _core.read_zkey(name_of(path))
+    source = path if isinstance(path, files.Source) else files.source_of(path)
+    with expecting("a proving key, .zkey", *source.sources or [None], "zkey"):
+        found = _core.read_zkey(source.name, source.contents)
     left, right = (Matrix(*parts) for parts in found["matrices"])
     key = ProvingKey(
         found["curve"], found["wires"], found["public"], found["domain"],
         VerifyingKey(*found["verifying_key"]), {name: found[name] for name in _POINTS},
-        left, right,
+        left, right, found["file"],
     )  # fmt: skip
     if check:
         try:
             key.check(groups=True)
         except ProofError as error:
-            raise LoadError(f"{name_of(path)}: {error}") from None
+            raise LoadError(f"{source.name}: {error}") from None
     return key
 
 
 def write_r1cs(circuit: Circuit, path: _Path) -> None:
     """Write a circuit; the file appears whole or not at all."""
+    _core.write_r1cs(name_of(path), *_parts(circuit))
+
+
+def _parts(circuit: Circuit) -> tuple[str, tuple[int, int, int, int], list[list[Tensor]]]:
     counts = (circuit.wires, circuit.outputs, circuit.public_inputs, circuit.private_inputs)
     parts = [[m.starts, m.columns, m.values] for m in (circuit.a, circuit.b, circuit.c)]
-    _core.write_r1cs(name_of(path), circuit.curve, counts, parts)
+    return circuit.curve, counts, parts
 
 
 def write_wtns(curve: str, values: Sequence[int], path: _Path) -> None:

@@ -6,20 +6,25 @@ extension as its two parts; infinity is all zeros.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
 
 from cloakwork import _core, files, strict
 from cloakwork.errors import LoadError, ParamError, ProofError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
 from cloakwork.recognition import expecting
+from cloakwork.sending import PLACE, Sendable
 from cloakwork.zk.forms import binary
 
-# A file, what `json.load` makes of it, or the object itself.
-Source = str | PathLike[str] | dict[str, Any] | list[Any]
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
+# A file, its contents, what `json.load` makes of it, or the object itself.
+Source = files.Readable | files.Source | dict[str, Any] | list[Any]
 
 _SCALAR_BYTES = 32
 _PAIRING = "vk_alphabeta_12"
@@ -36,13 +41,31 @@ def text_of(source: object, what: str) -> tuple[bytes, str]:
         import json
 
         return json.dumps(source).encode(), "JSON"
-    name = files.name_of(source, what)
-    return files.read(name), name
+    found = source if isinstance(source, files.Source) else files.source_of(source, what)
+    return found.read(), found.name
+
+
+class JsonFile(Sendable):
+    """A statement whose file is JSON, always the same of the same statement."""
+
+    _sealed = False
+
+    @abstractmethod
+    def to_json(self) -> str:
+        """The text of its file."""
+
+    def _packed(self) -> bytes:
+        """The bytes of that text."""
+        return self.to_json().encode()
+
+    def save(self, path: str | PathLike[str] | BinaryIO) -> None:
+        """Write that text; the file appears whole or not at all."""
+        files.put(path, self._packed())
 
 
 @public("cloakwork.zk")
 @dataclass(frozen=True)
-class VerifyingKey:
+class VerifyingKey(JsonFile):
     """Who may verify what; `ic` has a point more than there are public signals."""
 
     curve: str
@@ -87,6 +110,16 @@ class VerifyingKey:
                 "out"
             )
 
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
+        """Undo `to_bytes`; LoadError for other bytes."""
+        return cls.load(files.source_of(data))
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
+        """The key of a pickle."""
+        return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)))
+
     @property
     def public(self) -> int:
         """Number of public signals."""
@@ -101,17 +134,13 @@ class VerifyingKey:
         """The text that `snarkjs zkey export verificationkey` writes, byte for byte."""
         return _core.verifying_key_text(self.parts)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write that text; the file appears whole or not at all."""
-        files.write(path, self.to_json())
-
     def __repr__(self) -> str:
         return f"VerifyingKey({self.curve}, public={self.public})"
 
 
 @public("cloakwork.zk")
 @dataclass(frozen=True)
-class Proof:
+class Proof(JsonFile):
     """A Groth16 proof: A in G1, B in G2, C in G1."""
 
     curve: str
@@ -137,6 +166,16 @@ class Proof:
                 return cls(*binary.read_proof(text, name))
             return cls(*_core.proof_of(text, name, curve))
 
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
+        """Undo `to_bytes`; LoadError for other bytes."""
+        return cls.load(files.source_of(data))
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
+        """The proof of a pickle."""
+        return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)))
+
     @property
     def parts(self) -> tuple[str, bytes, bytes, bytes]:
         """Curve and points in order."""
@@ -146,17 +185,13 @@ class Proof:
         """The text that `snarkjs groth16 prove` writes, byte for byte."""
         return _core.proof_text(self.parts)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write that text; the file appears whole or not at all."""
-        files.write(path, self.to_json())
-
     def __repr__(self) -> str:
         return f"Proof({self.curve})"
 
 
 @public("cloakwork.zk")
 @dataclass(frozen=True)
-class Public:
+class Public(JsonFile):
     """Public signals: the circuit's outputs, then its public inputs."""
 
     curve: str
@@ -187,6 +222,23 @@ class Public:
             return cls.of_bytes(curve, _core.public_of(text, curve, name))
 
     @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview, curve: str) -> Self:
+        """Undo `to_bytes`; LoadError for other bytes."""
+        return cls.load(files.source_of(data), curve)
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
+        """The signals of a pickle."""
+        (curve,) = facts
+        if not isinstance(curve, str) or curve not in ORDERS:
+            raise LoadError(f"{PLACE}: expected {' or '.join(ORDERS)}, got {curve!r:.60}")
+        return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)), curve)
+
+    def _facts(self) -> tuple[str]:
+        """The curve, which the file does not name."""
+        return (self.curve,)
+
+    @classmethod
     def of_bytes(cls, curve: str, data: bytes) -> Self:
         """Take canonical little-endian scalars, one after the other."""
         starts = range(0, len(data), _SCALAR_BYTES)
@@ -203,10 +255,6 @@ class Public:
     def to_json(self) -> str:
         """The text that snarkjs writes, byte for byte."""
         return _core.public_text(self.curve, self.data)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write that text; the file appears whole or not at all."""
-        files.write(path, self.to_json())
 
 
 class _Written(Protocol):

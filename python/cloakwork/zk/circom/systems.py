@@ -7,10 +7,11 @@ from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
 from cloakwork import _core
-from cloakwork.files import name_of
+from cloakwork.files import Readable, name_of, source_of
 from cloakwork.lazy import public
 from cloakwork.programs.options import Budget, RunOptions
 from cloakwork.recognition import expecting
+from cloakwork.sending import Here
 from cloakwork.zk.circom import files
 from cloakwork.zk.circom.files import with_witness
 from cloakwork.zk.circom.statements import Proof, Public, Source, VerifyingKey, text_of
@@ -36,19 +37,22 @@ def protocol_of(path: _Path) -> str:
         return _core.zkey_protocol(name_of(path))
 
 
-def read_zkey(path: _Path, *, check: bool = True) -> AnyKey:
+def read_zkey(path: Readable, *, check: bool = True) -> AnyKey:
     """Read a proving key of Groth16 or PLONK: `zk.ProvingKey` or `zk.plonk.ProvingKey`.
 
     check   hold it to all that its method `check` can see, with `groups`; a key that is used
             without is a key that you made yourself.  The points of the header are always checked
 
+    path   of a file; or, of Groth16, its contents as bytes, or a file that is open in binary
+
     Raises LoadError for a damaged or tampered key.  fflonk keys are refused.
     """
-    if protocol_of(path) == "groth16":
-        return files.read_zkey(path, check=check)
+    source = source_of(path)
+    if source.contents is not None or protocol_of(source.name) == "groth16":
+        return files.read_zkey(source, check=check)
     from cloakwork.zk.plonk.keys import read_zkey as read_plonk
 
-    return read_plonk(path, check=check)
+    return read_plonk(source.name, check=check)
 
 
 def prover_of(zkey: _Path | AnyKey, *, frugal: bool = False, keeps: bool = False) -> AnyProver:
@@ -78,7 +82,7 @@ def prove(
 
 
 @public("cloakwork.zk")
-class Prover:
+class Prover(Here):
     """A proving key of any system, loaded once, with the program of its proofs.
 
     zkey     a file, or a key that `zk.read_zkey` gave
@@ -86,6 +90,8 @@ class Prover:
 
     Any thread may call it.  `own` is the `zk.groth16.Prover` or `zk.plonk.Prover` behind it.
     """
+
+    _stays = "make one of the key's file where proofs are made; a prover of Groth16 alone is sent"
 
     def __init__(self, zkey: _Path | AnyKey, *, frugal: bool = False) -> None:
         self.own = prover_of(zkey, frugal=frugal, keeps=True)

@@ -18,6 +18,7 @@ from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
 from cloakwork.programs.options import bytes_of
 from cloakwork.recognition import expecting
+from cloakwork.sending import Here
 from cloakwork.wording import listed
 from cloakwork.zk.circom.files import Witness
 from cloakwork.zk.circom.inputs import Inputs, encoded, read
@@ -46,7 +47,7 @@ def _to_standard_error(line: str) -> None:
 
 
 @public("cloakwork.zk")
-class WitnessGenerator:
+class WitnessGenerator(Here):
     """A circuit of circom, compiled once, for any number of witnesses; threads may share it.
 
     wasm           circom's program, `NAME_js/NAME.wasm`: circom 2.0 to 2.2, over bn128 or bls12381
@@ -60,6 +61,8 @@ class WitnessGenerator:
     It needs the package wasmtime, the extra `circom`.  Raises LoadError for a file that is no
     program of circom, that is damaged, or that is over another field.
     """
+
+    _stays = "send the paths of its files, and make one where witnesses are computed"
 
     def __init__(
         self,

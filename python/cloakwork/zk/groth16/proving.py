@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import reduce
 from os import PathLike
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
@@ -20,6 +20,7 @@ from cloakwork.once import once
 from cloakwork.programs.options import Budget, RunOptions, budgets_of, check_options
 from cloakwork.programs.program import Program
 from cloakwork.programs.tracing import trace
+from cloakwork.sending import Sendable
 from cloakwork.zk.circom.files import (
     Circuit,
     ProvingKey,
@@ -42,6 +43,8 @@ from cloakwork.zk.groth16.algebra import (
 from cloakwork.zk.protocol.fields import field
 
 if TYPE_CHECKING:
+    from typing_extensions import Buffer
+
     from cloakwork.zk.circom.inputs import Inputs
     from cloakwork.zk.circom.witnesses import WitnessGenerator
 
@@ -52,7 +55,7 @@ _PIECES = 8
 
 
 @public("cloakwork.zk.groth16")
-class Prover:
+class Prover(Sendable):
     """A proving key with data that depend on it alone, and its program, for several proofs.
 
     `prove` makes a proof; calling the prover computes the points of one, as steps of its program.
@@ -70,6 +73,34 @@ class Prover:
 
     def __repr__(self) -> str:
         return f"Prover({self.key!r}{', frugal' if self.frugal else ''})"
+
+    _sealed = False
+
+    def _packed(self) -> Buffer:
+        """The bytes of the key's file."""
+        return self.key._packed()
+
+    def _facts(self) -> tuple[bool]:
+        """Whether it is frugal."""
+        return (self.frugal,)
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview, *, frugal: bool = False) -> Prover:
+        """A prover of the bytes of a proving key's file; errors as of `zk.read_zkey`.
+
+        The key is checked before the first proof.
+        """
+        return cls(ProvingKey.from_bytes(data, check=False), frugal=frugal)
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Prover:
+        """The prover of a pickle; its program is traced, and its key checked, when it proves."""
+        (frugal,) = facts
+        return cls(ProvingKey._unpacked(data), frugal=frugal is True)
+
+    def save(self, path: _Path | BinaryIO) -> None:
+        """Write the bytes of the key's file; they appear whole or not at all."""
+        self.key.save(path)
 
     def prove(
         self,

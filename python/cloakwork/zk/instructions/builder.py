@@ -17,6 +17,7 @@ from cloakwork import _core
 from cloakwork.errors import ParamError
 from cloakwork.fields.parameters import CURVES
 from cloakwork.lazy import public
+from cloakwork.sending import Here
 from cloakwork.zk.instructions.program import Program
 from cloakwork.zk.instructions.values import Repr, Type, is_canonical
 
@@ -74,7 +75,7 @@ class Event:
 
 
 @public("cloakwork.zk")
-class ProgramBuilder:
+class ProgramBuilder(Here):
     """Writes a program instruction by instruction.
 
     curve       a name of `zk.curve`: the curve of types that name none
@@ -83,6 +84,8 @@ class ProgramBuilder:
 
     `build` verifies: ProgramError holds all errors, each with the line that wrote the instruction.
     """
+
+    _stays = "it is unfinished: send what `build` returns"
 
     def __init__(self, curve: str = "bn254", *, auto_free: bool = True) -> None:
         if curve not in CURVES:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, overload
 
 from cloakwork import _core, files
 from cloakwork.errors import LoadError, ParamError
@@ -28,6 +28,8 @@ _FORMS = (".json", ".txt")
 class Program(RunnableByName):
     """An immutable program of the instruction set; `docs/zk.md` says what instructions mean."""
 
+    _sent_as = "Instructions"
+
     def __init__(self, instructions: _core.Instructions) -> None:
         core, printed = instructions.lower()
         super().__init__(core)
@@ -46,12 +48,17 @@ class Program(RunnableByName):
         return cls(_core.Instructions.parse(contents, "program", None, dict(files or {})))
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> Program:
+    def load(cls, path: files.Readable) -> Program:
         """Read a program that `save` wrote: JSON, text, a container, or a folder.
+
+        path   also the contents of such a file, or a file that is open in binary
 
         Constants of the first two are in separate files.
         """
-        path = Path(files.name_of(path))
+        source = files.source_of(path)
+        if source.contents is not None:
+            return cls.of(source)
+        path = Path(source.name)
         file = path / _NAME if path.is_dir() else path
         # What `save` writes meanwhile is not read half, nor taken for something else.
         with files.held_beside(file):
@@ -62,20 +69,37 @@ class Program(RunnableByName):
                 beside = [str(one.path) for one in program._beside.values()]
                 program.sources = (str(file), *beside)
                 return program
-        unpacked = cls.unpacked(read(str(file), generation=None, checksums=False), file)
-        if unpacked is None:
-            raise LoadError(f"{file}: holds no program of the instruction set")
-        return unpacked
+        return cls._held(files.Source(str(file)))
 
     @classmethod
-    def unpacked(cls, container: _core.Program, path: Path) -> Program | None:
+    def of(cls, source: files.Source) -> Program:
+        """The program of contents: a container, or a form whose constants are in no other file."""
+        if _core.Instructions.recognizes(source.start(files.START_BYTES)):
+            return cls(_core.Instructions.parse(source.read(), source.name, None, {}))
+        return cls._held(source)
+
+    @classmethod
+    def _held(cls, source: files.Source) -> Program:
+        core = read(source, generation=None, checksums=False)
+        found = cls.in_container(core, source)
+        if found is None:
+            raise LoadError(f"{source.name}: holds no program of the instruction set")
+        return found
+
+    @classmethod
+    def in_container(cls, container: _core.Program, source: files.Source) -> Program | None:
         """The program that a container holds, if it holds such a program."""
-        found = _core.Instructions.unpacked(container, path)
+        found = _core.Instructions.unpacked(container, source.name)
         if found is None:
             return None
         program = cls(found)
-        program.sources = (str(path),)
+        program.sources = source.sources
         return program
+
+    def _packed(self) -> _core.Tensor:
+        """The bytes of a container, with all constants; user functions are given to each run."""
+        self._check_beside()
+        return self._instructions.packed().container()
 
     def _check_beside(self) -> None:
         """ParamError where a file of constants is another than when the program was loaded."""
@@ -109,20 +133,30 @@ class Program(RunnableByName):
         """Threads, streams and their waits, for Graphviz."""
         return self._instructions.dot()
 
-    def save(self, path: str | PathLike[str]) -> Path:
+    @overload
+    def save(self, path: str | PathLike[str]) -> Path: ...
+
+    @overload
+    def save(self, path: BinaryIO) -> None: ...
+
+    def save(self, path: str | PathLike[str] | BinaryIO) -> Path | None:
         """Write the program: one file that contains its constants, or two in one folder.
 
         path   `.cwk` for one file; `.json` or `.txt` for these forms, with constants from files in
-               `<name>.constants`; or a folder, for `program.json` in it
+               `<name>.constants`; or a folder, for `program.json` in it; or a file that is open
+               in binary, which gets a container
 
         User functions are there by name and signature, and are given to each run.  The path of the
-        program's file is returned.
+        program's file is returned, None for an open one.
 
         SaveError where `<name>.constants` is another kind of file, or where a file would be
         replaced that this program was loaded from, unless it is saved in its own place.  Whoever
         loads or saves in a folder meanwhile waits; a process that ends on the way leaves the old
         program, none, or the new one.
         """
+        if files.is_open(path):
+            files.put(path, self._packed())
+            return None
         path = Path(files.name_of(path))
         file = path / _NAME if path.is_dir() or not path.suffix else path
         own = any(file.exists() and file.samefile(source) for source in self.sources[:1])

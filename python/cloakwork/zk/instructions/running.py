@@ -16,6 +16,7 @@ from cloakwork.programs.inputs import check_names, paths_of, type_text, types_of
 from cloakwork.programs.options import RunOptions, check_options, profile_path
 from cloakwork.programs.report import Finding, Report, RunResult
 from cloakwork.programs.runnable import Operands, Runnable, UserFunction, no_functions
+from cloakwork.sending import Constant
 from cloakwork.tensors.conversion import asarray
 from cloakwork.zk.instructions.values import Input, as_tensor
 
@@ -24,13 +25,15 @@ KEY_BYTES = 32
 
 @public("cloakwork.zk")
 @dataclass(frozen=True)
-class Outcome:
+class Outcome(Constant):
     """What a run gave.
 
     outputs   by name: what `Return` and `Store` name, parts of tuples as "t.0"
     printed   what `Print` showed: labels and tensors, in order
     seeded    whether random elements came from a chosen seed: never publish such a proof
     """
+
+    _stays = "it holds the engine's run: send `outputs`, or the report's `to_json()`"
 
     outputs: dict[str, _core.Tensor]
     printed: list[tuple[str, _core.Tensor]]

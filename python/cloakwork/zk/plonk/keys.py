@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
+from typing import ClassVar
 
 from cloakwork import _core
 from cloakwork._core import Tensor
@@ -12,6 +13,7 @@ from cloakwork.files import name_of
 from cloakwork.lazy import public
 from cloakwork.once import once
 from cloakwork.recognition import expecting
+from cloakwork.sending import Here
 from cloakwork.zk.plonk.statements import VerifyingKey
 
 _Path = str | PathLike[str]
@@ -19,7 +21,7 @@ _Path = str | PathLike[str]
 
 @public("cloakwork.zk.plonk")
 @dataclass(frozen=True, repr=False)
-class ProvingKey:
+class ProvingKey(Here):
     """A PLONK `.zkey` file.
 
     Beyond the circuit's wires there are those of additions, each of them f u + g v of wires u and v
@@ -51,6 +53,8 @@ class ProvingKey:
     commitments: Tensor
     powers: Tensor
     verifying_key: VerifyingKey
+
+    _stays: ClassVar[str] = "read its file where it is used, by zk.read_zkey"
 
     @once
     def size_log2(self) -> int:

@@ -15,6 +15,7 @@ from cloakwork.once import once
 from cloakwork.programs.options import Budget, RunOptions, budgets_of, check_options
 from cloakwork.programs.program import Program
 from cloakwork.programs.tracing import trace
+from cloakwork.sending import Here
 from cloakwork.zk.circom.files import Circuit, Witness, read_r1cs, read_wtns, with_witness
 from cloakwork.zk.circom.statements import Public
 from cloakwork.zk.groth16.algebra import drawn_scalars, from_words, joined, point_bytes, scalars
@@ -37,7 +38,7 @@ _PIECES = 8
 
 
 @public("cloakwork.zk.plonk")
-class Prover:
+class Prover(Here):
     """A proving key with data that depend on it alone, and its program, for several proofs.
 
     `prove` makes a proof; calling the prover computes the parts of one, as steps of its program.
@@ -46,6 +47,8 @@ class Prover:
     keeps    faster from the second proof on, in more memory: 27 vectors of the domain's size, the
              values of the key's polynomials, are kept.  Never of a frugal prover
     """
+
+    _stays = "read the key's file where proofs are made, by zk.Prover"
 
     def __init__(self, key: ProvingKey, *, frugal: bool = False, keeps: bool = True) -> None:
         self.key, self.frugal = key, frugal

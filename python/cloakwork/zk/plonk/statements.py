@@ -7,18 +7,21 @@ infinity is all zeros.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from os import PathLike
-from typing import Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cloakwork import _core, files
 from cloakwork.lazy import public
 from cloakwork.recognition import expecting
-from cloakwork.zk.circom.statements import Source, text_of
+from cloakwork.sending import PLACE
+from cloakwork.zk.circom.statements import JsonFile, Source, text_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 
 @public("cloakwork.zk.plonk")
 @dataclass(frozen=True)
-class VerifyingKey:
+class VerifyingKey(JsonFile):
     """Who may verify what.
 
     public    number of public signals
@@ -35,6 +38,8 @@ class VerifyingKey:
     points: bytes
     x2: bytes
 
+    _sent_as: ClassVar[str] = "PlonkVerifyingKey"
+
     @classmethod
     def load(cls, source: Source | Self) -> Self:
         """Read snarkjs's JSON: a file of it, or what `json.load` gave.
@@ -46,6 +51,16 @@ class VerifyingKey:
         with expecting("a verifying key, vkey.json", source, "vkey"):
             return cls(*_core.plonk_key_of(*text_of(source, "verifying key")))
 
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
+        """Undo `to_bytes`; LoadError for other bytes."""
+        return cls.load(files.source_of(data))
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
+        """The key of a pickle."""
+        return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)))
+
     @property
     def parts(self) -> tuple[str, int, int, bytes, bytes, bytes]:
         """All of it in order."""
@@ -55,17 +70,13 @@ class VerifyingKey:
         """The text that `snarkjs zkey export verificationkey` writes, byte for byte."""
         return _core.plonk_key_text(self.parts)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write that text; the file appears whole or not at all."""
-        files.write(path, self.to_json())
-
     def __repr__(self) -> str:
         return f"VerifyingKey({self.curve}, public={self.public}, domain=2^{self.power})"
 
 
 @public("cloakwork.zk.plonk")
 @dataclass(frozen=True)
-class Proof:
+class Proof(JsonFile):
     """A PLONK proof.
 
     points        A, B, C, Z, T1, T2, T3, Wxi, Wxiw, in G1
@@ -75,6 +86,8 @@ class Proof:
     curve: str
     points: bytes
     evaluations: bytes
+
+    _sent_as: ClassVar[str] = "PlonkProof"
 
     @classmethod
     def load(cls, source: Source | Self) -> Self:
@@ -87,6 +100,16 @@ class Proof:
         with expecting("a proof, proof.json", source, "proof"):
             return cls(*_core.plonk_proof_of(*text_of(source, "proof")))
 
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
+        """Undo `to_bytes`; LoadError for other bytes."""
+        return cls.load(files.source_of(data))
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
+        """The proof of a pickle."""
+        return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)))
+
     @property
     def parts(self) -> tuple[str, bytes, bytes]:
         """All of it in order."""
@@ -95,10 +118,6 @@ class Proof:
     def to_json(self) -> str:
         """The text that `snarkjs plonk prove` writes, byte for byte."""
         return _core.plonk_proof_text(self.parts)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write that text; the file appears whole or not at all."""
-        files.write(path, self.to_json())
 
     def __repr__(self) -> str:
         return f"Proof({self.curve}, plonk)"

@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import update_wrapper
 from os import PathLike
-from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Any, BinaryIO, Generic, ParamSpec, TypeVar, overload
 
-from cloakwork import _core, ops
+from cloakwork import _core, files, ops
 from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
 from cloakwork.errors import DTypeError, LoadError, ParamError
@@ -25,6 +25,7 @@ from cloakwork.programs import notes, tracing
 from cloakwork.programs.inputs import InputType, type_text, types_of
 from cloakwork.programs.options import bytes_of
 from cloakwork.programs.program import Program
+from cloakwork.sending import Constant
 from cloakwork.strict import Member
 from cloakwork.wording import quoted
 from cloakwork.zk.instructions.running import KEY_BYTES, RunnableByName, run_key
@@ -96,24 +97,32 @@ class Traced(RunnableByName):
         """The types of the inputs, by name."""
         return dict(self._tape.types)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: str | PathLike[str] | BinaryIO) -> None:
         """Write a container, `.cwk`, that `cloakwork.load` and `cloakwork run` open.
+
+        A file that is open in binary gets the same bytes.
 
         It has the names and types of inputs, the names of results, constants, and the memory budget
         of `compile`.  The file appears whole or not at all.  ParamError for another name, SaveError
         where it cannot be written.
         """
+        if files.is_open(path):
+            files.put(path, self._packed())
+            return
         target = name_of(path)
         if not target.endswith(".cwk"):
             why = "a name that ends in .cwk: no other form holds the types of the inputs"
             raise ParamError("path", target, why)
+        self._core.save_container(target, self._notes())
+
+    def _notes(self) -> dict[str, str]:
         note = {
             "name": self._name,
             "types": {name: asdict(type_) for name, type_ in self._tape.types.items()},
             "seeded": self._seeded,
             "memory_budget": self._memory_budget,
         }
-        self._core.save_container(target, {notes.FUNCTION: json.dumps(note, sort_keys=True)})
+        return {notes.FUNCTION: json.dumps(note, sort_keys=True)}
 
     def _values(self, inputs: Mapping[str, Input], seed: int | bytes | None) -> Any:
         """What the function returns."""
@@ -129,12 +138,14 @@ class Traced(RunnableByName):
 
 
 @public("cloakwork.zk")
-class ProgramFunction(Generic[P, R]):
+class ProgramFunction(Constant, Generic[P, R]):
     """A function that runs as a program; `zk.program` makes it.
 
     Calling it records the function (the first time), verifies, plans and runs it.  Any thread may
     call it.  In the function of another program it is a part of that one.
     """
+
+    _stays = "it holds a function: send its `program`, or the module that defines it"
 
     __wrapped__: Callable[P, R]
 
@@ -252,8 +263,9 @@ def _recorded(
     return _Tape(made, dict(types), *found[0])
 
 
-def loaded(core: _core.Program, path: str) -> Traced:
+def loaded(core: _core.Program, source: files.Source) -> Traced:
     """A program that `Traced.save` wrote; LoadError where its note is not one of this program."""
+    path = source.name
     note = notes.read(core, notes.FUNCTION, path)
     name, types, seeded, budget = note.members("name", "types", "seeded", "memory_budget")
     wanted = types_of(core)
@@ -269,7 +281,7 @@ def loaded(core: _core.Program, path: str) -> Traced:
     tape = _Tape(Program(core), found, _Returned(list), drawn)
     most = None if budget.value is None else budget.size(2**64)
     made = Traced(tape, name.of(str), memory_budget=most)
-    made.sources = (path,)
+    made.sources = source.sources
     return made
 
 
