@@ -85,7 +85,7 @@ pub unsafe fn export(
     place: *mut ffi::Py_buffer,
     flags: c_int,
 ) -> PyResult<()> {
-    let (view, size) = (tensor.view(), tensor.dtype().size_bytes() as isize);
+    let size = tensor.dtype().size_bytes() as isize;
     let Some(text) = format(tensor.dtype()) else {
         let name = tensor.dtype().name();
         return Err(PyBufferError::new_err(format!(

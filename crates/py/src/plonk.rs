@@ -6,7 +6,7 @@ use crate::circom::{
 };
 use crate::guard::{unlocked, watched};
 use crate::tensor::Tensor;
-use crate::{device, errors};
+use crate::{device, errors, files};
 use cloakwork_formats::circom;
 use cloakwork_formats::circom::{
     Combination, Gates, Pairing, PlonkParts, PlonkProof, PlonkVerifyingKey, PlonkZkey, Ptau, R1cs,
@@ -24,10 +24,17 @@ type KeyParts<'a> = (String, u32, u32, &'a [u8], &'a [u8], &'a [u8]);
 /// curve, points, evaluations.
 type ProofParts<'a> = (String, &'a [u8], &'a [u8]);
 
-/// What system a proving key is for: "groth16" or "plonk".
+/// The system of a proving key: "groth16" or "plonk". `contents`, if given, are those of the file,
+/// which `path` then names in errors.
 #[pyfunction]
-pub fn zkey_protocol(py: Python<'_>, path: PathBuf) -> PyResult<&'static str> {
-    loaded(py, &path, circom::protocol)
+#[pyo3(signature = (path, contents=None))]
+pub fn zkey_protocol(
+    py: Python<'_>,
+    path: PathBuf,
+    contents: Option<&Bound<'_, PyAny>>,
+) -> PyResult<&'static str> {
+    let file = files::contents_or(py, &path, contents)?;
+    loaded(py, &path, &file, circom::protocol)
 }
 
 /// The member `protocol` of snarkjs's JSON; None where it has none. `what` names it in errors.
@@ -44,9 +51,16 @@ fn wrong(py: Python<'_>, path: &std::path::Path, what: &str, fault: pairing::Poi
 
 /// A PLONK proving key. The points of its header are held against their curve and group; the rest
 /// is for `check_powers`. Maps have a wire a point of the domain: 0 where there is no gate.
+/// `contents` are as those of `zkey_protocol`.
 #[pyfunction]
-pub fn read_plonk_zkey(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyDict>> {
-    let key = loaded(py, &path, PlonkZkey::parse)?;
+#[pyo3(signature = (path, contents=None))]
+pub fn read_plonk_zkey<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    contents: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let file = files::contents_or(py, &path, contents)?;
+    let key = loaded(py, &path, &file, PlonkZkey::parse)?;
     let header = [
         ("commitments", key.curve.g1(), &key.commitments),
         ("X_2", key.curve.g2(), &key.x2),
@@ -104,7 +118,8 @@ fn tensors(
 /// Powers of tau: the curve, the power, points in G1, and the first two in G2.
 #[pyfunction]
 pub fn read_ptau(py: Python<'_>, path: PathBuf) -> PyResult<(&'static str, u32, Tensor, Tensor)> {
-    let ptau = loaded(py, &path, Ptau::parse)?;
+    let file = files::contents_or(py, &path, None)?;
+    let ptau = loaded(py, &path, &file, Ptau::parse)?;
     let [_, g1, g2] = dtypes(ptau.curve);
     Ok((
         ptau.curve.name(),

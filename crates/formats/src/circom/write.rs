@@ -189,7 +189,7 @@ pub fn r1cs_bytes(parts: &R1csParts<'_>) -> Vec<u8> {
 }
 
 /// The sections of a circuit's file.
-fn constraints(parts: &R1csParts<'_>) -> Sections {
+fn constraints(parts: &R1csParts<'_>) -> Sections<'static> {
     let size = parts.curve.scalar_bytes();
     let constraints = parts.matrices[0].rows();
     let [wires, ..] = parts.counts;

@@ -7,7 +7,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
 from cloakwork import _core
-from cloakwork.files import Readable, name_of, source_of
+from cloakwork.files import Readable, source_of
+from cloakwork.files import Source as Held
 from cloakwork.lazy import public
 from cloakwork.programs.options import Budget, RunOptions
 from cloakwork.recognition import expecting
@@ -31,10 +32,11 @@ if TYPE_CHECKING:
 _Path = str | PathLike[str]
 
 
-def protocol_of(path: _Path) -> str:
+def protocol_of(path: Readable | Held) -> str:
     """The system of a proving key: "groth16" or "plonk"."""
-    with expecting("a proving key, .zkey", name_of(path), "zkey"):
-        return _core.zkey_protocol(name_of(path))
+    source = path if isinstance(path, Held) else source_of(path)
+    with expecting("a proving key, .zkey", *source.sources or [None], "zkey"):
+        return _core.zkey_protocol(source.name, source.contents)
 
 
 def read_zkey(path: Readable, *, check: bool = True) -> AnyKey:
@@ -43,16 +45,16 @@ def read_zkey(path: Readable, *, check: bool = True) -> AnyKey:
     check   hold it to all that its method `check` can see, with `groups`; a key that is used
             without is a key that you made yourself.  The points of the header are always checked
 
-    path   of a file; or, of Groth16, its contents as bytes, or a file that is open in binary
+    path    of a file; or its contents as bytes, or a file that is open in binary
 
     Raises LoadError for a damaged or tampered key.  fflonk keys are refused.
     """
     source = source_of(path)
-    if source.contents is not None or protocol_of(source.name) == "groth16":
+    if protocol_of(source) == "groth16":
         return files.read_zkey(source, check=check)
     from cloakwork.zk.plonk.keys import read_zkey as read_plonk
 
-    return read_plonk(source.name, check=check)
+    return read_plonk(source, check=check)
 
 
 def prover_of(zkey: _Path | AnyKey, *, frugal: bool = False, keeps: bool = False) -> AnyProver:

@@ -9,7 +9,7 @@ from typing import ClassVar
 from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ProofError
-from cloakwork.files import name_of
+from cloakwork.files import Readable, Source, source_of
 from cloakwork.lazy import public
 from cloakwork.once import once
 from cloakwork.recognition import expecting
@@ -101,7 +101,7 @@ class ProvingKey(Here):
         )
 
 
-def read_zkey(path: _Path, *, check: bool = True) -> ProvingKey:
+def read_zkey(path: Readable | Source, *, check: bool = True) -> ProvingKey:
     """Read a PLONK proving key; `zk.read_zkey` reads one of any system.
 
     check   hold it to all that `ProvingKey.check` can see, with `groups`; a key that is used
@@ -109,9 +109,10 @@ def read_zkey(path: _Path, *, check: bool = True) -> ProvingKey:
 
     Raises LoadError for a damaged or tampered key.
     """
-    name = name_of(path)
-    with expecting("a proving key, .zkey", name, "zkey"):
-        found = _core.read_plonk_zkey(name)
+    source = path if isinstance(path, Source) else source_of(path)
+    name = source.name
+    with expecting("a proving key, .zkey", *source.sources or [None], "zkey"):
+        found = _core.read_plonk_zkey(name, source.contents)
     key = _key(found)
     if check:
         try:
