@@ -1,4 +1,4 @@
-"""Doc comments of Rust name the item: none begins with What, Who or That."""
+"""Doc comments and docstrings name the item: none begins with What, Who or That."""
 
 from __future__ import annotations
 
@@ -8,16 +8,7 @@ from tidy import tree
 
 _DOC = re.compile(r"\s*(//[/!])(?!/)")
 _RIDDLE = re.compile(r"\s*//[/!] (?:What|Who|That)\b")
-
-# Files in which some doc comments still begin so.
-KNOWN = {
-    "crates/formats/src/circom/json.rs",
-    "crates/formats/src/circom/sections.rs",
-    "crates/formats/src/circom/write.rs",
-    "crates/formats/src/circom/zkey.rs",
-    "crates/library/src/pairing/points.rs",
-    "crates/library/src/pairing/proving_key.rs",
-}
+_DOCSTRING = re.compile(r'^\s*"""(?:What|Who|That)\b', re.MULTILINE)
 
 
 def riddles(source: str) -> list[int]:
@@ -35,7 +26,7 @@ def riddles(source: str) -> list[int]:
 def test_doc_comments_name_their_item() -> None:
     sources = tree.files(".rs", under="crates/")
     found = {tree.relative(path): riddles(tree.text(path)) for path in sources}
-    assert {name: lines for name, lines in found.items() if lines and name not in KNOWN} == {}
+    assert {name: lines for name, lines in found.items() if lines} == {}
 
 
 def test_the_first_line_of_a_doc_comment_counts() -> None:
@@ -43,3 +34,10 @@ def test_the_first_line_of_a_doc_comment_counts() -> None:
     assert riddles("//! That it is read.\n//! More.\n/// What it is.\n") == [1, 3]
     assert riddles("/// Reads.\n///\n/// What is left stays.\nfn f() {}\n") == []
     assert riddles("/// Whatever is read.\n// What is read.\n//// What is read.\n") == []
+
+
+def test_docstrings_name_their_item() -> None:
+    sources = [*tree.files(".py", under="python/"), *tree.files(".py", under="scripts/")]
+    assert [tree.relative(path) for path in sources if _DOCSTRING.search(tree.text(path))] == []
+    assert _DOCSTRING.search('def f():\n    """What it reads."""\n')
+    assert not _DOCSTRING.search('def f():\n    """Whatever it reads."""\n')

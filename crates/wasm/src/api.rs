@@ -115,7 +115,7 @@ impl Val {
 /// `wasmtime_func_callback_t`.
 pub type Callback =
     unsafe extern "C" fn(*mut c_void, *mut Caller, *const Val, usize, *mut Val, usize) -> *mut Trap;
-/// What `wasmtime_store_epoch_deadline_callback` calls.
+/// The function that `wasmtime_store_epoch_deadline_callback` calls.
 pub type EpochCallback =
     unsafe extern "C" fn(*mut Context, *mut c_void, *mut u64, *mut u8) -> *mut RawError;
 type Finalizer = Option<unsafe extern "C" fn(*mut c_void)>;

@@ -14,7 +14,7 @@ use std::time::Duration;
 const TICK: Duration = Duration::from_millis(20);
 const WORD_BYTES: usize = 4;
 
-/// What a circuit says about itself.
+/// The facts that a circuit states about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Of circom: major, minor, patch; 0 where older versions do not say.
@@ -93,7 +93,7 @@ impl Circuit {
         })
     }
 
-    /// What the circuit says about itself.
+    /// The facts that the circuit states about itself.
     #[must_use]
     pub const fn facts(&self) -> &Facts {
         &self.facts

@@ -29,8 +29,8 @@ pub(crate) enum Stop {
     Error(i32),
 }
 
-/// What the functions share; it lives as long as the store. A function that calls an export may be
-/// interrupted by `epoch`, so that all of them have shared references.
+/// The state that the functions share; it lives as long as the store. A function that calls an
+/// export may be interrupted by `epoch`, so that all of them have shared references.
 pub(crate) struct Host<'a> {
     functions: &'a Functions,
     deadline: Option<Instant>,

@@ -1,4 +1,4 @@
-"""What requests do: receive keys, begin runs, wait for results."""
+"""The work of requests: receive keys, begin runs, wait for results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server or a client would show to others: refused, unless it is said to be meant.
+"""Exposure of a server or a client to others: refused, unless it is said to be meant.
 
 One rule for commands and Python: what travels past this machine goes over TLS, and a server that
 other machines reach asks for a token.  `insecure` turns a refusal into an InsecureWarning.

@@ -56,7 +56,7 @@ class Guard:
         self._digest = _digest(check(token, "token").encode())
 
     def refuses(self, authorization: bytes | None) -> str | None:
-        """What came instead of the token; None if it is the token."""
+        """The text that came instead of the token; None if it is the token."""
         if authorization is None:
             return "none"
         scheme, _, token = authorization.partition(b" ")

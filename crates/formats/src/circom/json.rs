@@ -112,7 +112,7 @@ pub(super) fn parse(file: &'static str, text: &[u8]) -> Result<Value, LoadError>
     })
 }
 
-/// What the parser says, without the place that it appends.
+/// The parser's message, without the place that it appends.
 fn problem(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split(" at line ")

@@ -28,7 +28,8 @@ pub(super) static KIND: Kind = Kind {
     ],
 };
 
-/// What no setup exceeds: it adds the terms of a sum in pairs, so that 2^64 terms have 64 levels.
+/// The depth that no setup exceeds: it adds the terms of a sum in pairs, so that 2^64 terms have 64
+/// levels.
 const MOST_LEVELS: usize = 64;
 /// Points of the powers of tau beyond the domain.
 const MORE_POWERS: u32 = 6;

@@ -5,13 +5,13 @@ use crate::{LoadError, Mismatch};
 use cloakwork_ir::Bytes;
 use std::ops::Range;
 
-/// What distinguishes one kind of file from another.
+/// The properties of a kind of file.
 pub(super) struct Kind {
     /// `r1cs`, `wtns`, `zkey`: the magic, and the name in errors.
     pub(super) magic: &'static str,
     /// The newest version that is read.
     pub(super) newest: u32,
-    /// What sections are called, by number.
+    /// The names of sections, by number.
     pub(super) sections: &'static [&'static str],
 }
 
@@ -123,7 +123,7 @@ impl Sections {
     }
 }
 
-/// What to do about a file that ends too early.
+/// The hint for a file that ends too early.
 const TRUNCATED: &str = "the file is truncated or damaged: fetch or make it again";
 
 fn section_name(kind: &Kind, id: u32) -> String {
@@ -271,7 +271,7 @@ impl<'a> Section<'a> {
         })
     }
 
-    /// That nothing is left.
+    /// Checks that nothing is left.
     pub(super) fn end(&self) -> Result<(), LoadError> {
         if self.left() == 0 {
             return Ok(());

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use zeroize::Zeroize;
 
-/// What a circuit's file says besides its constraints.
+/// The header of a circuit's file.
 #[derive(Clone, Copy, Debug)]
 pub struct R1csParts<'a> {
     /// The curve whose scalars the wires are.
@@ -18,7 +18,8 @@ pub struct R1csParts<'a> {
     pub matrices: [&'a Rows; 3],
 }
 
-/// What a proving key's file holds. Points are in Montgomery form, as [`super::Zkey`] has them.
+/// The contents of a proving key's file. Points are in Montgomery form, as those of
+/// [`super::Zkey`].
 #[derive(Clone, Copy, Debug)]
 pub struct ZkeyParts<'a> {
     /// The curve.
@@ -35,7 +36,7 @@ pub struct ZkeyParts<'a> {
     pub circuit_hash: [u8; 64],
 }
 
-/// What a PLONK key's file holds. Scalars and points are in Montgomery form.
+/// The contents of a PLONK key's file. Scalars and points are in Montgomery form.
 #[derive(Clone, Copy, Debug)]
 pub struct PlonkParts<'a> {
     /// The curve.

@@ -212,7 +212,7 @@ fn parts(entry: &[u8]) -> ([u32; 3], &[u8]) {
     ([next(), next(), next()], value)
 }
 
-/// What is wrong with the entry where reading stands.
+/// The fault of the entry where reading stands.
 fn fault(mut from: Section<'_>, (curve, wires, domain): (Pairing, u32, u32)) -> LoadError {
     let read = |from: &mut Section<'_>| {
         from.index(2, "matrix")?;

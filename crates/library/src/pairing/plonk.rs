@@ -188,7 +188,7 @@ fn signals_of<F: PrimeField>(key: &PlonkKey<'_>, public: &[u8]) -> Result<Vec<F>
     public.chunks(size).enumerate().map(signal).collect()
 }
 
-/// That a number is a root of unity of order 2^power, and of no smaller one.
+/// Checks that a number is a root of unity of order 2^power, and of no smaller one.
 fn check_root<F: PrimeField>(root: F, power: u32) -> Result<(), Malformed> {
     let is_one = |power: u32| root.pow([1u64 << power]) == F::ONE;
     if is_one(power) && power.checked_sub(1).is_none_or(|smaller| !is_one(smaller)) {
@@ -263,7 +263,7 @@ where
     Ok(E::multi_pairing(sides, [x2, E::G2Affine::generator()]).is_zero())
 }
 
-/// What the equation depends on, besides points.
+/// The scalars of the equation.
 struct Statement<'a, F> {
     drawn: Challenges<F>,
     evaluations: &'a [F],

@@ -90,12 +90,12 @@ pub(super) fn one<P: SWCurveConfig>(bytes: &[u8], form: Form) -> Result<Affine<P
     }
 }
 
-/// That all of these bytes are points.
+/// Checks that all of these bytes are points.
 pub(super) fn check<P: SWCurveConfig>(bytes: &[u8], form: Form) -> Result<(), PointFault> {
     each::<P>(bytes, form, member, drop)
 }
 
-/// That all of these bytes are points of the curve, of its group or not.
+/// Checks that all of these bytes are points of the curve, of its group or not.
 pub(super) fn check_curve<P: SWCurveConfig>(bytes: &[u8], form: Form) -> Result<(), PointFault> {
     each::<P>(bytes, form, on_curve, drop)
 }

@@ -177,7 +177,7 @@ where
     infinities::<E::ScalarField>(key)
 }
 
-/// That points at infinity are those of wires which no row has.
+/// Checks that points at infinity are those of wires which no row has.
 fn infinities<F: PrimeField>(key: &Groth16ProvingKey<'_>) -> Result<(), KeyFault> {
     let [ic, a, b1, c, h] = key.g1;
     let of_g1 = key.header1[0].len();

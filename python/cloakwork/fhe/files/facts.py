@@ -1,4 +1,4 @@
-"""What files and descriptions state of contexts and ciphertexts, read strictly.
+"""Statements of files and descriptions about contexts and ciphertexts, read strictly.
 
 Every function takes the contents of a file, and raises LoadError that names the field.
 """

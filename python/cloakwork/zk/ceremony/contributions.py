@@ -183,7 +183,7 @@ def check_name(name: str) -> str:
 
 
 def said(name: str, beacon: Beacon | None) -> bytes:
-    """What a file says of a contribution: its type, then its name and its beacon."""
+    """The parameters of a contribution in a file: its type, then its name and its beacon."""
     octets = name.encode(errors="surrogateescape")
     parts = bytes((_NAME, len(octets))) + octets if octets else b""
     if beacon is not None:

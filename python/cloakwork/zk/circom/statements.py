@@ -66,7 +66,7 @@ class JsonFile(Sendable):
 @public("cloakwork.zk")
 @dataclass(frozen=True)
 class VerifyingKey(JsonFile):
-    """Who may verify what; `ic` has a point more than there are public signals."""
+    """A verifying key of Groth16; `ic` has a point more than there are public signals."""
 
     curve: str
     alpha1: bytes

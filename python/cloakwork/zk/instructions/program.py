@@ -207,7 +207,7 @@ class Program(RunnableByName):
 def _results(
     function: Callable[..., Any], name: str, outs: list[tuple[str, list[int]]], *args: _core.Tensor
 ) -> list[_core.Tensor]:
-    """What a user function gives, as tensors of the types that its signature has."""
+    """The results of a user function, as tensors of the types that its signature has."""
     given = function(*args)
     values = [given] if len(outs) == 1 else list(given)
     if len(values) != len(outs):

@@ -26,7 +26,7 @@ KEY_BYTES = 32
 @public("cloakwork.zk")
 @dataclass(frozen=True)
 class Outcome(Constant):
-    """What a run gave.
+    """The outcome of a run.
 
     outputs   by name: what `Return` and `Store` name, parts of tuples as "t.0"
     printed   what `Print` showed: labels and tensors, in order

@@ -246,7 +246,7 @@ class Rounds:
         return drawn.alpha * product[_TOP - 1 :: -1]
 
     def gates(self, rows: Tensor) -> Tensor:
-        """What gates add up to, [n]: 0 where the witness satisfies them."""
+        """The sums of gates, [n]: 0 where the witness satisfies them."""
         qm, ql, qr, qo, qc = (ops.field_ntt(part) for part in self.key.polynomials[:5])
         a, b, c, public = rows
         return qm * a * b + ql * a + qr * b + qo * c + qc + public

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @public("cloakwork.zk.plonk")
 @dataclass(frozen=True)
 class VerifyingKey(JsonFile):
-    """Who may verify what.
+    """A verifying key of PLONK.
 
     public    number of public signals
     power     binary logarithm of the domain's size

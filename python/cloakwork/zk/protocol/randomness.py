@@ -21,7 +21,7 @@ _KEY_BYTES = 32
 
 @dataclass
 class Draws:
-    """What the function of a program draws: its n-th draw has the run's key and the domain n.
+    """The draws of a program's function: its n-th draw has the run's key and the domain n.
 
     So the same function draws the same elements under one key, recorded or not, and no two draws
     of one run are alike.
@@ -38,7 +38,7 @@ _DRAWS: ContextVar[Draws | None] = ContextVar("draws", default=None)
 
 
 def current() -> Draws | None:
-    """What is known of draws where a program's function is at work; None elsewhere."""
+    """The draws so far where a program's function is at work; None elsewhere."""
     return _DRAWS.get()
 
 

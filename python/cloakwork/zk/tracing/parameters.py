@@ -1,4 +1,4 @@
-"""What the parameters of a `zk.program` are, said by their annotations."""
+"""The parameters of a `zk.program`, by their annotations."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class Traced(RunnableByName):
         return {notes.FUNCTION: json.dumps(note, sort_keys=True)}
 
     def _values(self, inputs: Mapping[str, Input], seed: int | bytes | None) -> Any:
-        """What the function returns."""
+        """The structure that the function returns."""
         outcome = self.run(inputs, seed=seed, profile=False)
         return self._tape.returned.around(list(outcome.outputs.values()))
 
@@ -176,7 +176,7 @@ class ProgramFunction(Constant, Generic[P, R]):
         return made
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """What the function returns of these inputs, computed by its program.
+        """The results of the function for these inputs, computed by its program.
 
         Random elements are new in each call.  Raises TypeError for arguments that the function
         does not take, ParamError that names the parameter where one is not of its type.
