@@ -1815,7 +1815,7 @@ def keccak256(a: Tensor, *, out: Tensor | None = None) -> Tensor:
     Examples
     --------
     >>> import cloakwork as cw
-    >>> cw.ops.keccak256(cw.asarray(list(b"abc"), dtype="u8")).tolist()[:4]
+    >>> cw.ops.keccak256(cw.asarray(list(b"abc"), dtype="uint8")).tolist()[:4]
     [78, 3, 101, 122]
     """
 

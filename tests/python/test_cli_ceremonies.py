@@ -64,7 +64,7 @@ def test_setup_tells_its_two_forms_apart(
     out = str(tmp_path / "circuit.zkey")
     for given in (["groth16", CIRCUIT], [CIRCUIT, POWERS], ["other", CIRCUIT, POWERS]):
         assert status_of("setup", *given, "-o", out) == 2
-        assert "expected CIRCUIT, or groth16, CIRCUIT and POWERS" in " ".join(
+        assert "expected CIRCUIT, or groth16 or plonk, CIRCUIT and POWERS" in " ".join(
             capsys.readouterr().err.replace("│", " ").split()
         )
     assert status_of("setup", CIRCUIT, "-o", out) == 0

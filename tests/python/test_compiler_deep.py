@@ -177,7 +177,7 @@ def test_levels_beyond_the_chain_are_refused(model: CompiledModel, tmp_path: Pat
     assert levels is not None
     wrong = replace(model.description, levels=replace(levels, raising=1000))
     CompiledModel(model.program, wrong).save(tmp_path / "wrong.cwk")
-    with pytest.raises(LoadError, match=r"levels: expected levels from 0 to"):
+    with pytest.raises(LoadError, match=r"levels\.raising: expected an integer from 0 to"):
         fhe.load_model(tmp_path / "wrong.cwk", insecure=True)
 
 

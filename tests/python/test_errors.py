@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import pickle
+import re
 from pathlib import Path
 
 import cloakwork as cw
@@ -83,7 +84,11 @@ def test_no_message_holds_an_element_of_a_secret() -> None:
 def _declared(body: list[ast.stmt]) -> dict[str, ast.stmt]:
     """Functions and classes, and public constants."""
     kinds = (ast.FunctionDef, ast.ClassDef)
-    found: dict[str, ast.stmt] = {node.name: node for node in body if isinstance(node, kinds)}
+    named = [node for node in body if isinstance(node, kinds)]
+    # The stub's own types begin with one underscore.
+    found: dict[str, ast.stmt] = {
+        node.name: node for node in named if not re.match(r"_[^_]", node.name)
+    }
     for node in body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         names = [target.id for target in targets if isinstance(target, ast.Name)]

@@ -16,6 +16,7 @@ from cloakwork import fhe, serving, zk
 from cloakwork.sending import Constant, Here, Secret
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "groth16" / "bn128"
+PLONK = VECTORS.parents[1] / "plonk" / "bn128"
 
 MODULES = (
     "cloakwork", "cloakwork.backend", "cloakwork.device", "cloakwork.errors", "cloakwork.fft",
@@ -116,7 +117,8 @@ def of_zk() -> list[Any]:
     return [
         zk.field("bn254.fr"), zk.curve("bn254"), zk.poly(3), circuit.a, key, circuit, prover,
         key.verifying_key, *prover.prove(VECTORS / "mixed1.wtns"), zk.Transcript(),
-        zk.plonk.VerifyingKey("bn254", 1, 3, *[b"1"] * 3), zk.plonk.Proof("bn254", b"1", b"1"),
+        zk.plonk.VerifyingKey.load(PLONK / "mixed.vkey.json"),
+        zk.plonk.Proof.load(PLONK / "mixed1.proof.json"),
         builder.build(), zk.compile(same),
     ]  # fmt: skip
 

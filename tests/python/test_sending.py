@@ -26,6 +26,7 @@ from cloakwork.zk.groth16 import Prover
 from sklearn.linear_model import LinearRegression
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "groth16" / "bn128"
+PLONK = VECTORS.parents[1] / "plonk" / "bn128"
 CONTEXT = fhe.ckks(degree=2**13, moduli=[50, 40, 40], special=[50])
 KEYS = CONTEXT.keygen(rotations=[1])
 ROWS = np.linspace(-1.0, 1.0, 24).reshape(8, 3)
@@ -97,6 +98,8 @@ MADE: dict[str, Callable[[], Any]] = {
     "verifying key": lambda: key().verifying_key,
     "proof": lambda: proof()[0],
     "public": lambda: proof()[1],
+    "plonk key": lambda: zk.plonk.VerifyingKey.load(PLONK / "mixed.vkey.json"),
+    "plonk proof": lambda: zk.plonk.Proof.load(PLONK / "mixed1.proof.json"),
 }
 
 

@@ -174,7 +174,10 @@ def test_plain_command_lines_mean_what_typer_makes_of_them() -> None:
         assert arguments == list(places)
         spelled = [(param.name, (*param.opts, *param.secondary_opts)) for param in params]
         known = {word: name for name, words in spelled for word in words}
-        assert {word: known[word] for word in known if word.startswith("-")} == options
+        own = {word: known[word] for word in known if word.startswith("-")}
+        # A batch takes longer than typer's import.
+        assert own.keys() - options.keys() == ({"--batch"} if name == "verify" else set())
+        assert options.items() <= own.items()
 
 
 @pytest.mark.parametrize(

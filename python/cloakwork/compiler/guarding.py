@@ -361,6 +361,8 @@ class _Walk:
     @property
     def scale_and_room(self) -> tuple[int, float]:
         """Bits by which sums are scaled down, and those they need besides, so that none wraps."""
+        if not self.norms and not self.doubts:
+            return 0, 0.0
         room = _bits(self.reach, self.graph.outputs) + _ROOM_BITS
         more = log2(max(self.most, 1.0)) - room
         bits = min(max(ceil(more), 0), _SCALE_BITS) if more < inf else _SCALE_BITS

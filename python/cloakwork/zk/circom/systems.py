@@ -93,7 +93,7 @@ class Prover(Here):
     Any thread may call it.  `own` is the `zk.groth16.Prover` or `zk.plonk.Prover` behind it.
     """
 
-    _stays = "make one of the key's file where proofs are made; a prover of Groth16 alone is sent"
+    _stays = "send the path of the key's file, and make one where proofs are made"
 
     def __init__(self, zkey: _Path | AnyKey, *, frugal: bool = False) -> None:
         self.own = prover_of(zkey, frugal=frugal, keeps=True)

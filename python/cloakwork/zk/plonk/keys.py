@@ -54,7 +54,7 @@ class ProvingKey(Here):
     powers: Tensor
     verifying_key: VerifyingKey
 
-    _stays: ClassVar[str] = "read its file where it is used, by zk.read_zkey"
+    _stays: ClassVar[str] = "send the path of its file, and read it by zk.read_zkey"
 
     @once
     def size_log2(self) -> int:
@@ -122,7 +122,7 @@ def read_zkey(path: Readable | Source, *, check: bool = True) -> ProvingKey:
     return key
 
 
-def _key(found: _core.PlonkKey) -> ProvingKey:
+def _key(found: _core._PlonkKey) -> ProvingKey:
     from cloakwork.zk.groth16.algebra import point_bytes, scalars
     from cloakwork.zk.protocol.fields import field
 

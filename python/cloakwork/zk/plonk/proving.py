@@ -48,7 +48,7 @@ class Prover(Here):
              values of the key's polynomials, are kept.  Never of a frugal prover
     """
 
-    _stays = "read the key's file where proofs are made, by zk.Prover"
+    _stays = "send the path of the key's file, and make one where proofs are made"
 
     def __init__(self, key: ProvingKey, *, frugal: bool = False, keeps: bool = True) -> None:
         self.key, self.frugal = key, frugal
