@@ -63,9 +63,28 @@ class JsonFile(Sendable):
         files.put(path, self._packed())
 
 
+class NamedCurve(JsonFile):
+    """A statement whose file names its curve."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, source: Source) -> Self:
+        """Read the file."""
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
+        """Undo `to_bytes`; LoadError for other bytes."""
+        return cls.load(files.source_of(data))
+
+    @classmethod
+    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
+        """The statement of a pickle."""
+        return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)))
+
+
 @public("cloakwork.zk")
 @dataclass(frozen=True)
-class VerifyingKey(JsonFile):
+class VerifyingKey(NamedCurve):
     """A verifying key of Groth16; `ic` has a point more than there are public signals."""
 
     curve: str
@@ -110,16 +129,6 @@ class VerifyingKey(JsonFile):
                 "out"
             )
 
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
-        """Undo `to_bytes`; LoadError for other bytes."""
-        return cls.load(files.source_of(data))
-
-    @classmethod
-    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
-        """The key of a pickle."""
-        return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)))
-
     @property
     def public(self) -> int:
         """Number of public signals."""
@@ -140,7 +149,7 @@ class VerifyingKey(JsonFile):
 
 @public("cloakwork.zk")
 @dataclass(frozen=True)
-class Proof(JsonFile):
+class Proof(NamedCurve):
     """A Groth16 proof: A in G1, B in G2, C in G1."""
 
     curve: str
@@ -165,16 +174,6 @@ class Proof(JsonFile):
             if not binary.is_text(text):
                 return cls(*binary.read_proof(text, name))
             return cls(*_core.proof_of(text, name, curve))
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
-        """Undo `to_bytes`; LoadError for other bytes."""
-        return cls.load(files.source_of(data))
-
-    @classmethod
-    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
-        """The proof of a pickle."""
-        return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)))
 
     @property
     def parts(self) -> tuple[str, bytes, bytes, bytes]:

@@ -7,21 +7,20 @@ infinity is all zeros.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar, Self
 
-from cloakwork import _core, files
+from cloakwork import _core
 from cloakwork.lazy import public
 from cloakwork.recognition import expecting
-from cloakwork.sending import PLACE
-from cloakwork.zk.circom.statements import JsonFile, Source, text_of
+from cloakwork.zk.circom.statements import NamedCurve, Source, text_of
 
 if TYPE_CHECKING:
-    from typing_extensions import Buffer
+    pass
 
 
 @public("cloakwork.zk.plonk")
 @dataclass(frozen=True)
-class VerifyingKey(JsonFile):
+class VerifyingKey(NamedCurve):
     """A verifying key of PLONK.
 
     public    number of public signals
@@ -51,16 +50,6 @@ class VerifyingKey(JsonFile):
         with expecting("a verifying key, vkey.json", source, "vkey"):
             return cls(*_core.plonk_key_of(*text_of(source, "verifying key")))
 
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
-        """Undo `to_bytes`; LoadError for other bytes."""
-        return cls.load(files.source_of(data))
-
-    @classmethod
-    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
-        """The key of a pickle."""
-        return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)))
-
     @property
     def parts(self) -> tuple[str, int, int, bytes, bytes, bytes]:
         """All of it in order."""
@@ -76,7 +65,7 @@ class VerifyingKey(JsonFile):
 
 @public("cloakwork.zk.plonk")
 @dataclass(frozen=True)
-class Proof(JsonFile):
+class Proof(NamedCurve):
     """A PLONK proof.
 
     points        A, B, C, Z, T1, T2, T3, Wxi, Wxiw, in G1
@@ -99,16 +88,6 @@ class Proof(JsonFile):
             return source
         with expecting("a proof, proof.json", source, "proof"):
             return cls(*_core.plonk_proof_of(*text_of(source, "proof")))
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
-        """Undo `to_bytes`; LoadError for other bytes."""
-        return cls.load(files.source_of(data))
-
-    @classmethod
-    def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
-        """The proof of a pickle."""
-        return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)))
 
     @property
     def parts(self) -> tuple[str, bytes, bytes]:
