@@ -134,11 +134,12 @@ pub fn read_wtns(py: Python<'_>, path: PathBuf) -> PyResult<(&'static str, Tenso
     let bytes = files::secret_contents(py, &path)?;
     let witness = unlocked(py, || Wtns::parse(&bytes))?;
     let witness = witness.map_err(|error| errors::load(error, &path))?;
-    let words = witness.curve.scalar_prime().len() as u64;
-    Ok((
-        witness.curve.name(),
-        over(DType::U64, &[words], &witness.values)?,
-    ))
+    let row = witness.curve.scalar_prime().len() as u64;
+    let words = over(DType::U64, &[row], &witness.values)?;
+    if let Inner::Real(own) = words.inner() {
+        own.mark_secret();
+    }
+    Ok((witness.curve.name(), words))
 }
 
 /// A proving key. The points of its header and of IC are held against their curve and group; the

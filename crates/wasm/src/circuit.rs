@@ -1,9 +1,10 @@
 //! A compiled circuit, and its witnesses.
 
 use crate::WasmError;
-use crate::engine::{Compiler, Engine, Module};
+use crate::engine::{Compiler, Engine, Module, STACK_BYTES};
 use crate::host::{Host, MOST_WORDS, Reports};
 use crate::session::{CHUNK_BYTES, GLUE, Session};
+use crate::stack::check_room;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -222,10 +223,22 @@ impl Circuit {
             if let Some(found) = session.chunk().get(..values.len()) {
                 values.copy_from_slice(found);
             }
+            let mut wires = values.chunks(value_bytes);
+            if let Some(wire) = wires.position(|value| !is_below(value, &self.facts.prime)) {
+                let wire = first + wire;
+                return Err(WasmError::NotCircuit(format!(
+                    "its wire {wire} is not below the prime"
+                )));
+            }
             first = last;
         }
         Ok(())
     }
+}
+
+/// Whether a little-endian number is below another of as many bytes.
+fn is_below(value: &[u8], most: &[u8]) -> bool {
+    value.iter().rev().lt(most.iter().rev())
 }
 
 /// The export that gives the number of an input's values.
@@ -285,6 +298,7 @@ fn ticking<T: Send>(
     engine: &Engine,
     work: impl FnOnce() -> Result<T, WasmError>,
 ) -> Result<T, WasmError> {
+    check_room(STACK_BYTES)?;
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let clock = thread::Builder::new().name("cloakwork-wasm".to_owned());

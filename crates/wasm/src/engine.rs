@@ -7,7 +7,7 @@ use std::ptr::{self, NonNull};
 use std::sync::Arc;
 
 /// Most bytes of a module's stack.
-const STACK_BYTES: usize = 1 << 20;
+pub(crate) const STACK_BYTES: usize = 1 << 20;
 
 /// How a module is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

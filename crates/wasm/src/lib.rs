@@ -14,6 +14,7 @@ mod engine;
 mod error;
 mod host;
 mod session;
+mod stack;
 
 pub use circuit::{Circuit, Facts, Input, Limits};
 pub use engine::Compiler;

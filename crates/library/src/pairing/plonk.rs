@@ -2,7 +2,7 @@
 //! section 8.4; the transcript is that of snarkjs 0.7.6.
 
 use super::groth16::{Malformed, named};
-use super::points;
+use super::points::{self, PointFault, Reason};
 use super::{Form, Pairing};
 use crate::keccak256;
 use ark_bls12_381::Bls12_381;
@@ -175,6 +175,13 @@ fn all<P: SWCurveConfig>(
         let point = some(bytes, size, at, at + 1);
         named(name, points::one::<P>(point, Form::Canonical))
     };
+    if bytes.len() != names.len() * size {
+        let fault = PointFault {
+            index: 0,
+            reason: Reason::Length,
+        };
+        return named(names.last().copied().unwrap_or_default(), Err(fault));
+    }
     names.iter().enumerate().map(one).collect()
 }
 
@@ -191,7 +198,10 @@ fn signals_of<F: PrimeField>(key: &PlonkKey<'_>, public: &[u8]) -> Result<Vec<F>
 /// Checks that a number is a root of unity of order 2^power, and of no smaller one.
 fn check_root<F: PrimeField>(root: F, power: u32) -> Result<(), Malformed> {
     let is_one = |power: u32| root.pow([1u64 << power]) == F::ONE;
-    if is_one(power) && power.checked_sub(1).is_none_or(|smaller| !is_one(smaller)) {
+    if power <= F::TWO_ADICITY
+        && is_one(power)
+        && power.checked_sub(1).is_none_or(|smaller| !is_one(smaller))
+    {
         return Ok(());
     }
     Err(Malformed::Root { power })
