@@ -9,3 +9,7 @@ device_to_host %o, none -> u8[32] {78, 3, 101, 122, 234, 69, 169, 79, 199, 212, 
 free %a
 free %n
 free %o
+
+; type %a u8[3]
+; type %n u8[0]
+; type %o u8[32]

@@ -332,7 +332,13 @@ pub fn replay(
 ) -> Vec<Option<Tensor>> {
     let mut known: HashMap<Symbol, Tensor> = HashMap::new();
     let mut results = Vec::new();
-    for step in &program.steps {
+    let last = program.steps.iter().rposition(|step| match step {
+        Step::Op(op) => {
+            arranged(program, op).is_ok_and(|(def, _)| !matches!(def.body, Body::Download))
+        }
+        _ => false,
+    });
+    for (at, step) in program.steps.iter().enumerate() {
         let Step::Op(op) = step else {
             continue;
         };
@@ -347,7 +353,13 @@ pub fn replay(
         let made = match def.body {
             Body::Download => {
                 let mut shown = symbols;
-                results.push(shown.next().and_then(|symbol| known.get(symbol).cloned()));
+                let found = shown.next().and_then(|symbol| known.get(symbol));
+                // Later calls may write to it; without any, results of one storage share it.
+                let is_final = last.is_none_or(|last| at > last);
+                results.push(match found {
+                    Some(tensor) if !is_final => tensor.own_copy(isa).ok(),
+                    found => found.cloned(),
+                });
                 continue;
             }
             Body::Upload => args.iter().find_map(|arg| match arg {
