@@ -16,11 +16,12 @@ from pathlib import Path
 
 import cloakwork as cw
 from cloakwork import files, ops
+from cloakwork._core import CeremonyHash
 from cloakwork.demo.merkle import CIRCUITS
 from cloakwork.demo.node import Missing, Node
 from cloakwork.zk import ceremony
-from cloakwork.zk.ceremony.contributions import stored
-from cloakwork.zk.ceremony.powers_file import LAGRANGE, POWERS, counts, header
+from cloakwork.zk.ceremony.contributions import HASH_BYTES, PublicKey, stored
+from cloakwork.zk.ceremony.powers_file import LAGRANGE, POWERS, Step, counts, header
 from cloakwork.zk.ceremony.sections import Groups, head, section, start, u32
 from cloakwork.zk.groth16.algebra import scalars
 from measured.rows import record
@@ -86,7 +87,12 @@ def known_powers(power: int) -> Iterator[bytes]:
         values = ops.powers(tau, of[number]) * scalars("bn254", [SECRETS[number]])
         points = stored(ops.curve_mul(values, groups.generator(group)))
         yield head(number, len(points)) + points
-    yield section(7, u32(0))
+    # Setup refuses powers without a contribution, and checks no more of it.
+    one, two = (stored(groups.generator(group)) for group in (1, 2))
+    keys = (PublicKey(one, one, two),) * 3
+    told = ceremony.Contribution(1, "known", None, bytes(HASH_BYTES), bytes(HASH_BYTES))
+    step = Step(told, (one, two, one, one, two), keys, CeremonyHash().state())
+    yield section(7, u32(1), step.to_bytes())
     for number, source in LAGRANGE.items():
         group = POWERS[source]
         parts = [bytes(groups.size(group) * ((1 << power) - 1))]

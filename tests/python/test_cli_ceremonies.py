@@ -69,3 +69,28 @@ def test_setup_tells_its_two_forms_apart(
         )
     assert status_of("setup", CIRCUIT, "-o", out) == 0
     assert "there was no ceremony" in capsys.readouterr().err
+
+
+def test_a_key_whose_delta_everyone_knows_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = str(tmp_path / "out")
+    first, vkey = str(FILES / "first.zkey"), str(tmp_path / "vkey.json")
+    assert status_of("vkey", first, "-o", vkey) == 0
+    assert capsys.readouterr().err.count("nobody has contributed to this key") == 1
+    for kind in ("solidity", "vyper", "gnark", "arkworks", "snarkjs"):
+        for key in (first, vkey):
+            assert status_of("export", kind, key, "-o", out) == 0
+            assert capsys.readouterr().err.count("nobody has contributed to this key") == 1
+        assert status_of("export", kind, KEY, "-o", out) == 0
+        assert "contributed" not in capsys.readouterr().err
+    assert status_of("vkey", KEY, "-o", out) == 0
+    assert "contributed" not in capsys.readouterr().err
+
+
+def test_setup_says_who_verifies_the_powers_and_fullprove_names_its_systems(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for command, said in (("setup", "cloakwork ptau verify"), ("fullprove", "Groth16 or PLONK")):
+        assert status_of(command, "--help") == 0
+        assert said in " ".join(capsys.readouterr().out.replace("│", " ").split())

@@ -306,6 +306,16 @@ REFUSED: list[tuple[Callable[[Path], object], str]] = [
     (lambda out: ceremony.beacon(VECTORS / "x", out, "", 10), "1 to 255"),
     (lambda out: ceremony.beacon(VECTORS / "x", out, "ab", 9), "10 to 63"),
     (lambda out: ceremony.beacon_key(VECTORS / "x", out, "ab", 64), "10 to 63"),
+    (lambda out: ceremony.beacon_key(VECTORS / "x", out, "ab", "10"), "an integer from 10 to 63"),
+    (lambda out: ceremony.beacon(VECTORS / "x", out, "ab", 10.5), "an integer from 10 to 63"),
+    (lambda out: ceremony.beacon(VECTORS / "x", out, 12, 10), "got a int, expected bytes, or hexa"),
+    (lambda out: ceremony.contribute(VECTORS / "x", out, name=None), "printable"),
+    (lambda out: ceremony.contribute(VECTORS / "x", out, name="\U0001f600" * 64), "got 256 bytes"),
+    (lambda out: ceremony.contribute(VECTORS / "x", out, entropy="\udc80"), "no Unicode"),
+    (
+        lambda out: ceremony.contribute_key(VECTORS / "x", out, entropy=5),
+        "got a int, expected text",
+    ),
 ]
 
 

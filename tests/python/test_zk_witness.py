@@ -210,6 +210,15 @@ def test_threads_share_a_generator() -> None:
 LOOP = "(loop (br 0))"
 
 
+def test_lists_that_hold_themselves_are_refused() -> None:
+    cycle: list[Any] = []
+    cycle.append(cycle)
+    with pytest.raises(ParamError, match="deeper nesting, expected at most 64 levels"):
+        reading.encoded({"a": cycle}, PRIME, 32)
+    with pytest.raises(ParamError, match="deeper nesting, expected at most 64 levels"):
+        reading.encoded({"a": [{"x": 1}, cycle]}, PRIME, 32)
+
+
 def saved(folder: Path, contents: bytes) -> Path:
     file = folder / "m.wasm"
     file.write_bytes(contents)
@@ -232,6 +241,10 @@ def saved(folder: Path, contents: bytes) -> Path:
         (lambda: module(imports='(import "env" "open" (func))'), r"`env::open`"),
         (lambda: module(getWitnessSize="(result i32) (i32.const -1)"), r"reports 4294967295 wi"),
         (lambda: module(getFieldNumLen32="(result i32) (i32.const 900)"), r"has 900 words"),
+        (
+            lambda: module(getFieldNumLen32="(result i32) (i32.const 16)"),
+            r"m\.wasm: expected numbers of 32 bytes over bn254, got 64",
+        ),
         (lambda: module("70000"), r"not a WebAssembly module|memory"),
     ],
 )

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cloakwork import files
 from cloakwork.cli.grouping import Command, DemoGroup
 from cloakwork.cli.options import Json, Quiet
+from cloakwork.cli.proving import say_if_forgeable
 from cloakwork.cli.words import Invocation, in_words, print_json, say, wrote
+
+if TYPE_CHECKING:
+    from cloakwork.zk.export.libraries import Statement
 
 _KeyFile = Annotated[
     Path,
@@ -68,8 +72,11 @@ def solidity(
     with in_words(context.obj):
         files.claim([out], [vkey])
         from cloakwork.zk import export
+        from cloakwork.zk.export.sources import verifying_key
 
-        _put(export.solidity(vkey, name=name), out, context.obj)
+        key = verifying_key(vkey)
+        say_if_forgeable(key)
+        _put(export.solidity(key, name=name), out, context.obj)
 
 
 @exports.command(cls=Command)
@@ -84,8 +91,11 @@ def vyper(
     with in_words(context.obj):
         files.claim([out], [vkey])
         from cloakwork.zk import export
+        from cloakwork.zk.export.sources import verifying_key
 
-        _put(export.vyper(vkey), out, context.obj)
+        key = verifying_key(vkey)
+        say_if_forgeable(key)
+        _put(export.vyper(key), out, context.obj)
 
 
 @exports.command(cls=Command)
@@ -108,6 +118,7 @@ def calldata(
         from cloakwork.zk.export.sources import verifying_key
 
         key = verifying_key(vkey)
+        say_if_forgeable(key)
         text = export.calldata(key, public, proof)
         if not groth16.verify(key, public, proof):
             say("cloakwork: the proof does not hold: verifyProof will answer false")
@@ -131,6 +142,7 @@ def snarkjs(
 
         read = export.read(file, curve)
         statement = read.verifying_key if isinstance(read, ProvingKey) else read
+        say_if_forgeable(statement)
         files.write(out, statement.to_json())
         wrote([out])
 
@@ -153,7 +165,7 @@ def gnark(
         files.claim([out], [file])
         from cloakwork.zk import export
 
-        files.write(out, export.gnark(export.read(file, curve), compressed=compressed))
+        files.write(out, export.gnark(_read(file, curve), compressed=compressed))
         wrote([out])
 
 
@@ -172,8 +184,17 @@ def arkworks(
         files.claim([out], [file])
         from cloakwork.zk import export
 
-        files.write(out, export.arkworks(export.read(file, curve), compressed=compressed))
+        files.write(out, export.arkworks(_read(file, curve), compressed=compressed))
         wrote([out])
+
+
+def _read(file: Path, curve: str | None) -> Statement:
+    """A file's statement; say so where everyone can prove under it."""
+    from cloakwork.zk import export
+
+    found = export.read(file, curve)
+    say_if_forgeable(getattr(found, "verifying_key", found))
+    return found
 
 
 def _put(text: str, out: Path | None, asked: Invocation) -> None:

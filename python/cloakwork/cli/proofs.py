@@ -37,7 +37,7 @@ def setup(
             metavar="[groth16|plonk] CIRCUIT [POWERS]",
             help="`groth16`, a circuit and prepared powers of tau: the key that its ceremony "
             "begins with. `plonk`, a circuit and powers of tau: its key. A circuit alone: a key of "
-            "Groth16 WITHOUT a ceremony.",
+            "Groth16 WITHOUT a ceremony. Powers are not verified here: `cloakwork ptau verify`.",
             show_default=False,
         ),
     ],

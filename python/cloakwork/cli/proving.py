@@ -92,9 +92,22 @@ def vkey(zkey: Path, out: Path, *, asked: Invocation) -> int:
         files.claim([out], [zkey])
         from cloakwork.zk.circom.systems import read_zkey
 
-        read_zkey(zkey, check=False).verifying_key.save(out)
+        key = read_zkey(zkey, check=False).verifying_key
+        say_if_forgeable(key)
+        key.save(out)
         wrote([out])
     return 0
+
+
+def say_if_forgeable(key: object) -> None:
+    """Say so where everyone knows a key's delta."""
+    from cloakwork.zk.circom.statements import VerifyingKey
+
+    if isinstance(key, VerifyingKey) and key.delta2 == key.gamma2:
+        say(
+            "cloakwork: nobody has contributed to this key, its delta is its gamma: everyone can "
+            "prove false statements under it: cloakwork zkey contribute"
+        )
 
 
 def verify(vkey: Path, public: Path, proof: Path, *, asked: Invocation) -> int:
@@ -132,10 +145,15 @@ def _pairs(folder: Path) -> dict[str, tuple[Path, Path]]:
     """Public signals and proofs of a folder, by name, in order."""
     parts: dict[str, dict[str, Path]] = {"public": {}, "proof": {}}
     for path in sorted(folder.iterdir()):
-        name, _, rest = path.name.rpartition(".proof" if ".proof" in path.name else ".public")
         part = "proof" if ".proof" in path.name else "public"
-        if not name or rest.count(".") > 1 or (rest and not rest.startswith(".")):
+        name, _, rest = path.name.rpartition(f".{part}")
+        if not name or (rest and not rest.startswith(".")):
             continue
+        if rest.count(".") > 1:
+            raise LoadError(
+                f"{path}: expected NAME.{part} and one ending, such as .json, got {rest}: rename "
+                "it, or move it elsewhere"
+            )
         if name in parts[part]:
             raise LoadError(f"{folder}: {name} has two files of its {part}: {path.name}, too")
         parts[part][name] = path

@@ -98,7 +98,7 @@ def fullprove(  # noqa: PLR0913, PLR0917 (one parameter an option)
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Compute a circuit's witness and prove under Groth16, without a file of the witness.
+    """Compute a witness and prove under Groth16 or PLONK, without a file of the witness.
 
     It is `witness` and `prove` in one process; snarkjs verifies the proof.
     """

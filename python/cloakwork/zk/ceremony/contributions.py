@@ -23,6 +23,7 @@ HASH_BYTES = 64
 _DRAWN, _BEACON = 0, 1
 _NAME, _ITERATIONS, _HASH = 1, 2, 3
 _MOST_NAME = 64
+_MOST_NAME_BYTES = 255
 _MOST_HASH_BYTES = 255
 _ITERATIONS_LOG2 = (10, 63)
 # Half an hour.
@@ -41,15 +42,18 @@ class Beacon:
     @classmethod
     def of(cls, value: str | bytes, iterations_log2: int) -> Beacon:
         """A beacon from bytes or hexadecimal digits; ParamError where it is none."""
+        given: object = value
+        if not isinstance(given, str | bytes):
+            raise ParamError("hash", f"a {type(given).__name__}", "bytes, or hexadecimal digits")
         try:
-            found = value if isinstance(value, bytes) else bytes.fromhex(value.removeprefix("0x"))
+            found = given if isinstance(given, bytes) else bytes.fromhex(given.removeprefix("0x"))
         except ValueError:
             raise ParamError("hash", repr(value), "hexadecimal digits, two a byte") from None
         if not 1 <= len(found) <= _MOST_HASH_BYTES:
             raise ParamError("hash", f"{len(found)} bytes", f"1 to {_MOST_HASH_BYTES} bytes")
         least, most = _ITERATIONS_LOG2
-        if not least <= iterations_log2 <= most:
-            expected = f"{least} to {most}: SHA-256 is applied 2^iterations times"
+        if type(iterations_log2) is not int or not least <= iterations_log2 <= most:
+            expected = f"an integer from {least} to {most}: SHA-256 is applied 2^iterations times"
             raise ParamError("iterations", iterations_log2, expected)
         return cls(found, iterations_log2)
 
@@ -67,7 +71,8 @@ class Contribution:
     """A party's part in a ceremony, or the beacon that ends it.
 
     hash        identifies it: what its maker publishes.  Of powers of tau it is the hash of the
-                response, of a key that of its public key
+                response, of a key that of its public key.  `verify` compares with the points only
+                the last one's, so that each party keeps its own response
     challenge   of powers of tau: the hash that the next contribution answers
     transcript  of a key: the hash of all contributions before it
     """
@@ -175,11 +180,55 @@ def check_ratio(
         raise ProofError(f"{what}: the pairing check fails")
 
 
+def check_contributed(told: Sequence[Contribution], place: str, secret: str, group: str) -> None:
+    """Raise ProofError where no party contributed: beacons are public.
+
+    secret, group   what everyone knows then, and the group of commands that changes it
+    """
+    if all(one.beacon is not None for one in told):
+        who = "no party has contributed, only public randomness" if told else (
+            "nobody has contributed"
+        )  # fmt: skip
+        raise ProofError(
+            f"{place}: {who}, so that everyone knows {secret}: cloakwork {group} contribute"
+        )
+
+
+def check_group(points: Tensor, place: str, first: int = 0) -> None:
+    """Raise ProofError with the first point that is not in its group.
+
+    first   the number of the first of these points in its section
+
+    A secret times such a point may tell the secret.
+    """
+    try:
+        _core.check_points(points)
+    except ProofError as error:
+        what, fault = str(error).removeprefix("point ").split(" ", 1)
+        raise ProofError(f"{place}: point {first + int(what)} {fault}") from None
+
+
 def check_name(name: str) -> str:
     """A name that a file can hold; ParamError for another."""
-    if len(name) > _MOST_NAME or not name.isprintable():
+    given: object = name
+    if not isinstance(given, str) or len(given) > _MOST_NAME or not given.isprintable():
         raise ParamError("name", repr(name), f"up to {_MOST_NAME} printable characters")
+    if (got := len(name.encode())) > _MOST_NAME_BYTES:
+        raise ParamError("name", f"{got} bytes", f"up to {_MOST_NAME_BYTES}, as UTF-8")
     return name
+
+
+def entropy_of(entropy: str | bytes) -> bytes:
+    """Further randomness as bytes; ParamError, which does not show it, for what is none."""
+    given: object = entropy
+    if isinstance(given, bytes):
+        return given
+    try:
+        if isinstance(given, str):
+            return given.encode()
+    except UnicodeEncodeError:
+        raise ParamError("entropy", "text that is no Unicode", "text or bytes") from None
+    raise ParamError("entropy", f"a {type(given).__name__}", "text or bytes")
 
 
 def said(name: str, beacon: Beacon | None) -> bytes:

@@ -20,7 +20,9 @@ from cloakwork.zk.ceremony.contributions import (
     PublicKey,
     Source,
     absorb,
+    check_group,
     check_name,
+    entropy_of,
     point_of,
     read_said,
     said,
@@ -144,7 +146,7 @@ def contribute_key(
 
     Raises LoadError for a damaged key, or one that no ceremony can take.
     """
-    data = entropy.encode() if isinstance(entropy, str) else entropy
+    data = entropy_of(entropy)
     return _contribute(source, path, check_name(name), entropy=data)
 
 
@@ -231,4 +233,6 @@ def _divided(old: KeyCeremony, number: int, inverse: Tensor) -> Iterator[bytes]:
     yield head(number, length)
     for begin in range(0, length, most):
         octets = old.sections.slice(number, begin, min(most, length - begin))
-        yield stored(ops.curve_mul(inverse, old.groups.points(octets, 1)))
+        points = old.groups.points(octets, 1)
+        check_group(points, f"{old.path}: zkey, section {number}", begin // size)
+        yield stored(ops.curve_mul(inverse, points))

@@ -16,6 +16,8 @@ from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.ceremony.contributions import (
     absorb,
     check_beacon,
+    check_contributed,
+    check_group,
     check_ratio,
     point_of,
     stored,
@@ -58,7 +60,7 @@ def verify_key(r1cs: AnyPath | Circuit, ptau: AnyPath, zkey: AnyPath) -> KeyCere
 
     Raises LoadError for a damaged file, ParamError for powers that do not fit the circuit, and
     ProofError for a key that does not hold: it names the contribution or the section, and what
-    fails.  A key without contributions is refused: everyone knows delta.
+    fails.  A key without a party's contribution is refused: everyone knows delta.
     """
     found = read_key(zkey)
     with tempfile.TemporaryDirectory(dir=Path(found.path).resolve().parent) as folder:
@@ -70,11 +72,7 @@ def verify_key(r1cs: AnyPath | Circuit, ptau: AnyPath, zkey: AnyPath) -> KeyCere
 def _verify(found: KeyCeremony, first: KeyCeremony, ptau: AnyPath) -> None:
     path, groups = found.path, found.groups
     _same_circuit(found, first)
-    if not found.steps:
-        raise ProofError(
-            f"{path}: nobody has contributed, so that everyone knows delta: "
-            "cloakwork zkey contribute"
-        )
+    check_contributed(found.contributions, path, "delta", "zkey")
     one = (stored(groups.generator(1)), stored(groups.generator(2)))
     delta = one[0]
     for index, step in enumerate(found.steps):
@@ -149,12 +147,8 @@ def _check_group(found: KeyCeremony, number: int) -> None:
     most = _CHUNK_POINTS * size
     for begin in range(0, length, most):
         octets = found.sections.slice(number, begin, min(most, length - begin))
-        try:
-            _core.check_points(found.groups.points(octets, 1))
-        except ProofError as error:
-            what, fault = str(error).removeprefix("point ").split(" ", 1)
-            place = f"{found.path}: zkey, section {number}"
-            raise ProofError(f"{place}: point {begin // size + int(what)} {fault}") from None
+        place = f"{found.path}: zkey, section {number}"
+        check_group(found.groups.points(octets, 1), place, begin // size)
 
 
 def _divided(found: KeyCeremony, first: KeyCeremony) -> tuple[bytes, bytes] | None:

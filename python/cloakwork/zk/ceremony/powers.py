@@ -20,7 +20,9 @@ from cloakwork.zk.ceremony.contributions import (
     PublicKey,
     Source,
     absorb,
+    check_group,
     check_name,
+    entropy_of,
     point_of,
     stored,
 )
@@ -93,7 +95,7 @@ def contribute(
     Lagrange points of a prepared file are left out: `prepare` makes them anew.  Raises LoadError
     for a damaged file, and ParamError for one that was cut to a smaller power.
     """
-    data = entropy.encode() if isinstance(entropy, str) else entropy
+    data = entropy_of(entropy)
     return _contribute(source, path, check_name(name), Source, entropy=data)
 
 
@@ -197,6 +199,7 @@ def _section(
     for begin in range(0, count, most):
         length = min(most, count - begin)
         points = groups.points(old.sections.slice(number, begin * size, length * size), group)
+        check_group(points, f"{old.path}: ptau, section {number}", begin)
         made = ops.curve_mul(powers[:length] * factor, points)
         hasher.points(ops.to_canonical(made), groups.name, group, compressed=True)
         factor = factor * step

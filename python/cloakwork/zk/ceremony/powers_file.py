@@ -14,6 +14,7 @@ from cloakwork.zk.ceremony.contributions import (
     Contribution,
     PublicKey,
     absorb,
+    check_contributed,
     digest_of,
     read_said,
     said,
@@ -98,6 +99,16 @@ class PowersOfTau:
         )
 
 
+def check_not_known(found: PowersOfTau) -> None:
+    """Raise ProofError where everyone knows tau: it is 1, or no party contributed.
+
+    `verify` checks that the powers are those of the contributions.
+    """
+    size = found.groups.size(1)
+    first, second = (found.sections.data(TAU1, at, size) for at in (0, size))
+    check_contributed([] if first == second else found.contributions, found.path, "tau", "ptau")
+
+
 def counts(power: int) -> dict[int, int]:
     """Points of each section."""
     size = 1 << power
@@ -163,9 +174,9 @@ def _header(cursor: Cursor) -> tuple[str, int, int]:
         cursor.at -= 4
         raise cursor.wrong(f"a power from 1 to {MOST_POWER}", str(power))
     ceremony_power = cursor.u32()
-    if ceremony_power < power:
+    if not power <= ceremony_power <= MOST_POWER:
         cursor.at -= 4
-        raise cursor.wrong(f"a ceremony's power of at least {power}", str(ceremony_power))
+        raise cursor.wrong(f"a ceremony's power from {power} to {MOST_POWER}", str(ceremony_power))
     cursor.end()
     return primes[prime], power, ceremony_power
 

@@ -15,7 +15,15 @@ from cloakwork.errors import ParamError
 from cloakwork.zk.ceremony.contributions import absorb, stored
 from cloakwork.zk.ceremony.keys import KeyCeremony, read_key
 from cloakwork.zk.ceremony.overrun import difference
-from cloakwork.zk.ceremony.powers_file import ALPHA1, BETA1, BETA2, TAU1, PowersOfTau, read
+from cloakwork.zk.ceremony.powers_file import (
+    ALPHA1,
+    BETA1,
+    BETA2,
+    TAU1,
+    PowersOfTau,
+    check_not_known,
+    read,
+)
 from cloakwork.zk.ceremony.sections import AnyPath
 from cloakwork.zk.ceremony.sums import Terms, sums_of
 from cloakwork.zk.circom.files import Circuit, Matrix, read_r1cs
@@ -37,13 +45,16 @@ def setup(
 
     vkey    the file for its verifying key, which each contribution changes
 
-    Raises LoadError for a damaged file, and ParamError for powers of another curve, not prepared,
-    or too few for the circuit.
+    The powers are not checked: that is `verify`'s.
+
+    Raises LoadError for a damaged file, ParamError for powers of another curve, not prepared, or
+    too few for the circuit, and ProofError for powers to which no party has contributed.
     """
     files.claim([zkey, vkey], [ptau, *([] if isinstance(r1cs, Circuit) else [r1cs])])
     circuit = r1cs if isinstance(r1cs, Circuit) else read_r1cs(r1cs)
     powers = read(ptau)
     _fits(circuit, powers)
+    check_not_known(powers)
     _core.unrecorded(lambda: _write(circuit, powers, zkey, vkey))
     return read_key(zkey)
 

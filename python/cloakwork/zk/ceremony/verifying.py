@@ -11,6 +11,8 @@ from cloakwork._core import CeremonyHash, Tensor
 from cloakwork.errors import ProofError
 from cloakwork.zk.ceremony.contributions import (
     check_beacon,
+    check_contributed,
+    check_group,
     check_ratio,
     stored,
 )
@@ -46,8 +48,8 @@ def verify(path: AnyPath) -> PowersOfTau:
     points; Lagrange points, if there are any, are those of the powers.
 
     Raises LoadError for a damaged file, and ProofError for one that does not hold: it names the
-    contribution or the section, and what fails.  A file without contributions is refused: its
-    secrets are known to all.
+    contribution or the section, and what fails.  A file without a party's contribution is
+    refused: everyone knows its secrets, and those of beacons.
     """
     found = read(path)
     _core.unrecorded(lambda: _verify(found))
@@ -55,11 +57,7 @@ def verify(path: AnyPath) -> PowersOfTau:
 
 
 def _verify(found: PowersOfTau) -> None:
-    if not found.steps:
-        raise ProofError(
-            f"{found.path}: nobody has contributed, so that everyone knows tau: "
-            "cloakwork ptau contribute"
-        )
+    check_contributed(found.contributions, found.path, "tau", "ptau")
     previous = first_step(found.groups, found.ceremony_power)
     first = previous
     for step in found.steps:
@@ -79,8 +77,6 @@ def check_step(groups: Groups, step: Step, previous: Step, path: str) -> None:
     told = step.contribution
     place = f"{path}: {told}"
     challenge = previous.contribution.challenge
-    if told.beacon is not None:
-        check_beacon(groups, told.beacon, step.keys, place)
     bases = [
         stored(proof_base(groups, index, challenge, key.base + key.multiple))
         for index, key in enumerate(step.keys)
@@ -98,6 +94,9 @@ def check_step(groups: Groups, step: Step, previous: Step, path: str) -> None:
         key = step.keys[which]
         pair = (previous.after[index], step.after[index])
         check_ratio(groups, (key.base, key.multiple), pair, what)
+    # Last, as it may take half an hour.
+    if told.beacon is not None:
+        check_beacon(groups, told.beacon, step.keys, place)
 
 
 def random_factors(curve: str, count: int) -> Tensor:
@@ -143,11 +142,7 @@ def _neighbours(found: PowersOfTau, number: int, place: str) -> tuple[bytes, byt
         # One point more: the first of the next chunk.
         length = min(_CHUNK_POINTS + 1, count - begin)
         points = groups.points(found.sections.slice(number, begin * size, length * size), group)
-        try:
-            _core.check_points(points)
-        except ProofError as error:
-            what, fault = str(error).removeprefix("point ").split(" ", 1)
-            raise ProofError(f"{place}: point {begin + int(what)} {fault}") from None
+        check_group(points, place, begin)
         factors = random_factors(groups.name, length - 1)
         sums = [ops.msm(factors, part).reshape(1) for part in (points[:-1], points[1:])]
         totals = (

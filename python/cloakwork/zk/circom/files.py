@@ -6,11 +6,12 @@ and the wrong byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import index
 from os import PathLike
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar, cast
 
 from cloakwork import _core, files
 from cloakwork._core import Tensor
@@ -21,6 +22,7 @@ from cloakwork.lazy import public
 from cloakwork.once import once
 from cloakwork.recognition import expecting
 from cloakwork.sending import PLACE, Secret, Sendable
+from cloakwork.wording import kind_of
 from cloakwork.zk.circom.statements import VerifyingKey
 
 if TYPE_CHECKING:
@@ -70,6 +72,11 @@ class _InFile(Sendable):
 
     file: Tensor | None
 
+    def _of_file(self, file: Tensor) -> Self:
+        """The object itself, with the file that it was read from; others are made of parts."""
+        object.__setattr__(self, "file", file)
+        return self
+
     def _packed(self) -> Buffer:
         """The bytes of the file."""
         if self.file is None:
@@ -98,8 +105,8 @@ class Circuit(_InFile):
     a: Matrix
     b: Matrix
     c: Matrix
-    file: Tensor | None = field(default=None, compare=False)
-    """The bytes of the file that it was read from, u8 [size]."""
+    file: Tensor | None = field(default=None, init=False, compare=False)
+    """The bytes of the file that it was read from, u8 [size]; None where it is made of parts."""
 
     @property
     def public(self) -> int:
@@ -123,7 +130,7 @@ class Circuit(_InFile):
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Circuit:
         """Undo `to_bytes`; LoadError for other bytes."""
-        return read_r1cs(data)
+        return read_r1cs(files.given_bytes(data))
 
     @classmethod
     def _unpacked(cls, data: Buffer, *facts: Any) -> Circuit:
@@ -184,11 +191,11 @@ class ProvingKey(_InFile):
     public: int
     domain: int
     verifying_key: VerifyingKey
-    points: dict[str, Tensor]
+    points: Mapping[str, Tensor]
     left: Matrix
     right: Matrix
-    file: Tensor | None = field(default=None, compare=False)
-    """The bytes of the file that it was read from, u8 [size]."""
+    file: Tensor | None = field(default=None, init=False, compare=False)
+    """The bytes of the file that it was read from, u8 [size]; None where it is made of parts."""
 
     @once
     def size_log2(self) -> int:
@@ -220,7 +227,7 @@ class ProvingKey(_InFile):
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, check: bool = True) -> ProvingKey:
         """Undo `to_bytes`; errors and `check` as of `zk.read_zkey`."""
-        return read_zkey(data, check=check)
+        return read_zkey(files.given_bytes(data), check=check)
 
     @classmethod
     def _unpacked(cls, data: Buffer, *facts: Any) -> ProvingKey:
@@ -245,8 +252,8 @@ def read_r1cs(path: _Readable) -> Circuit:
     a, b, c = (Matrix(*parts) for parts in found["matrices"])
     return Circuit(
         found["curve"], found["wires"], found["outputs"], found["public_inputs"],
-        found["private_inputs"], a, b, c, found["file"],
-    )  # fmt: skip
+        found["private_inputs"], a, b, c,
+    )._of_file(found["file"])  # fmt: skip
 
 
 def read_wtns(path: _Path) -> Witness:
@@ -277,15 +284,28 @@ def read_zkey(path: _Readable, *, check: bool = True) -> ProvingKey:
     left, right = (Matrix(*parts) for parts in found["matrices"])
     key = ProvingKey(
         found["curve"], found["wires"], found["public"], found["domain"],
-        VerifyingKey(*found["verifying_key"]), {name: found[name] for name in _POINTS},
-        left, right, found["file"],
-    )  # fmt: skip
+        VerifyingKey(*found["verifying_key"]),
+        MappingProxyType({name: found[name] for name in _POINTS}), left, right,
+    )._of_file(found["file"])  # fmt: skip
     if check:
         try:
             key.check(groups=True)
         except ProofError as error:
             raise LoadError(f"{source.name}: {error}") from None
     return key
+
+
+def wrong_key(given: object, system: str) -> ParamError:
+    """The error for what is no proving key of a system, Groth16 or PLONK."""
+    from cloakwork.zk.plonk.keys import ProvingKey as PlonkKey
+
+    if not isinstance(given, ProvingKey | PlonkKey):
+        return ParamError("key", kind_of(given), f"a key of {system}, as zk.read_zkey gives")
+    own, other = "Groth16", "groth16"
+    if isinstance(given, PlonkKey):
+        own, other = "PLONK", "plonk"
+    takes = f"zk.Prover or zk.{other}.Prover takes that of {own}"
+    return ParamError("key", f"a key of {own}", f"a key of {system}; {takes}")
 
 
 def write_r1cs(circuit: Circuit, path: _Path) -> None:

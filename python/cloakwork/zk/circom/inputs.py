@@ -115,12 +115,16 @@ def _signals(values: Mapping[Any, Any], prefix: str, depth: int = 0) -> Iterator
 
 
 def _holds_buses(value: Any) -> bool:
-    while isinstance(value, list | tuple) and value:
+    for _ in range(_MOST_DEPTH):
+        if not isinstance(value, list | tuple) or not value:
+            break
         value = value[0]
     return isinstance(value, Mapping)
 
 
 def _buses(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    if depth > _MOST_DEPTH:
+        raise ParamError("inputs", "deeper nesting", f"at most {_MOST_DEPTH} levels")
     if isinstance(value, Mapping):
         yield from _signals(value, name, depth)
     elif isinstance(value, list | tuple):

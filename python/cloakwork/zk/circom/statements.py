@@ -10,7 +10,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Protocol, Self
 
 from cloakwork import _core, files, strict
 from cloakwork.errors import LoadError, ParamError, ProofError
@@ -18,6 +18,7 @@ from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
 from cloakwork.recognition import expecting
 from cloakwork.sending import PLACE, Sendable
+from cloakwork.wording import kind_of
 from cloakwork.zk.forms import binary
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class NamedCurve(JsonFile):
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Self:
         """Undo `to_bytes`; LoadError for other bytes."""
-        return cls.load(files.source_of(data))
+        return cls.load(files.given_bytes(data))
 
     @classmethod
     def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
@@ -223,7 +224,7 @@ class Public(JsonFile):
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, curve: str) -> Self:
         """Undo `to_bytes`; LoadError for other bytes."""
-        return cls.load(files.source_of(data), curve)
+        return cls.load(files.given_bytes(data), curve)
 
     @classmethod
     def _unpacked(cls, data: Buffer, *facts: Any) -> Self:
@@ -232,6 +233,8 @@ class Public(JsonFile):
         if not isinstance(curve, str) or curve not in ORDERS:
             raise LoadError(f"{PLACE}: expected {' or '.join(ORDERS)}, got {curve!r:.60}")
         return cls.load(files.Source(PLACE, files.contents_of(data, PLACE)), curve)
+
+    _fact_count: ClassVar[int] = 1
 
     def _facts(self) -> tuple[str]:
         """The curve, which the file does not name."""
@@ -248,7 +251,15 @@ class Public(JsonFile):
 
     @property
     def data(self) -> bytes:
-        """Canonical little-endian scalars, one after the other."""
+        """Canonical little-endian scalars, one after the other.
+
+        Raises ParamError for what does not fit one.
+        """
+        held: tuple[object, ...] = self.signals
+        for place, signal in enumerate(held):
+            if not (isinstance(signal, int) and 0 <= signal < 1 << 8 * _SCALAR_BYTES):
+                got = signal if isinstance(signal, int) else kind_of(signal)
+                raise ParamError(f"public signal {place}", got, "an integer below the prime")
         return b"".join(signal.to_bytes(_SCALAR_BYTES, "little") for signal in self.signals)
 
     def to_json(self) -> str:

@@ -7,12 +7,14 @@ from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
 from cloakwork import _core
+from cloakwork.errors import ParamError
 from cloakwork.files import Readable, source_of
 from cloakwork.files import Source as Held
 from cloakwork.lazy import public
 from cloakwork.programs.options import Budget, RunOptions
 from cloakwork.recognition import expecting
 from cloakwork.sending import Here
+from cloakwork.wording import kind_of
 from cloakwork.zk.circom import files
 from cloakwork.zk.circom.files import with_witness
 from cloakwork.zk.circom.statements import Proof, Public, Source, VerifyingKey, text_of
@@ -59,14 +61,19 @@ def read_zkey(path: Readable, *, check: bool = True) -> AnyKey:
 
 def prover_of(zkey: _Path | AnyKey, *, frugal: bool = False, keeps: bool = False) -> AnyProver:
     """The prover of a key's own system; with `keeps` for several proofs."""
-    key = zkey
+    key: object = zkey
     if isinstance(key, str | PathLike):
         key = read_zkey(key, check=False)
     if isinstance(key, files.ProvingKey):
         from cloakwork.zk.groth16.proving import Prover as Groth16Prover
 
         return Groth16Prover(key, frugal=frugal)
+    from cloakwork.zk.plonk.keys import ProvingKey as PlonkKey
     from cloakwork.zk.plonk.proving import Prover as PlonkProver
+
+    if not isinstance(key, PlonkKey):
+        wanted = "the path of a .zkey file, or a key that zk.read_zkey gave"
+        raise ParamError("zkey", kind_of(key), wanted)
 
     return PlonkProver(key, frugal=frugal, keeps=keeps)
 

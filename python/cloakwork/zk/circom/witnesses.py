@@ -37,6 +37,7 @@ _OTHERS = {
     (256, 0xFFFFFFFF): "secq256r1",
     (253, 0x00000001): "bls12377",
 }
+_SCALAR_BYTES = 32
 # A line of a .sym file: label, wire, component, name.
 _SYMBOL = re.compile(r"^[0-9]+,-?[0-9]+,([0-9]+),main\.(\S+)$", re.MULTILINE)
 _INDEXES = re.compile(r"(?:\[[0-9]+\])+$")
@@ -176,6 +177,11 @@ def _curve(name: str, prime: bytes) -> str:
     number = int.from_bytes(prime, "little")
     for curve in ("bn254", "bls12_381"):
         if number == ORDERS[curve]:
+            if len(prime) != _SCALAR_BYTES:
+                raise LoadError(
+                    f"{name}: expected numbers of {_SCALAR_BYTES} bytes over {curve}, got "
+                    f"{len(prime)}: compile the circuit again"
+                )
             return curve
     known = _OTHERS.get((number.bit_length(), number & 0xFFFFFFFF))
     which = known or f"a prime of {number.bit_length()} bits"

@@ -168,7 +168,7 @@ def _signals_at(form: Form, data: bytes) -> int | None:
     counts = [form.number(data[i : i + form.count_bytes]) for i in range(0, at, form.count_bytes)]
     fits = len(data) >= at and len(data) == at + counts[-1] * _SCALAR_BYTES
     # gnark's counts are those of public values, of secret ones, and of all.
-    return at if fits and (heads == 1 or counts[0] == counts[2]) else None
+    return at if fits and (heads == 1 or counts == [counts[2], 0, counts[2]]) else None
 
 
 def _form(kind: Kind, data: bytes, where: str) -> Form:

@@ -21,6 +21,7 @@ from cloakwork.errors import LoadError, OpError, ParamError, ProofError
 from cloakwork.fields.parameters import CURVES, FIELDS
 from cloakwork.zk.circom.statements import Proof, Public, Source, VerifyingKey
 from cloakwork.zk.groth16.algebra import from_words, point_bytes
+from cloakwork.zk.groth16.verifying import signals_of
 
 # Bits of the random factors: the chance that a wrong proof passes is 2^-128.
 _WORDS = 2
@@ -77,28 +78,46 @@ def verify_many(vkey: Source | VerifyingKey, proofs: Iterable[Pair]) -> list[boo
     Raises LoadError and ProofError as `verify` does, with the proof's place in the batch.
     """
     key = VerifyingKey.load(vkey)
-    pairs = list(proofs)
-    if not pairs:
+    given: object = proofs
+    if not isinstance(given, Iterable):
+        raise ParamError("proofs", f"a {type(given).__name__}", "pairs of signals and a proof")
+    loaded = [_loaded(key, place, pair) for place, pair in enumerate(proofs)]
+    if not loaded:
         return []
-    answers = [True] * len(pairs)
+    answers = [True] * len(loaded)
 
     def now() -> None:
-        batch = _batch(key, pairs)
-        # The points of the key are checked once.
-        _core.groth16_verify(key.parts, *_parts(*_loaded(key, 0, pairs[0])))
-        _search(batch, 0, answers)
+        try:
+            batch = _batch(key, loaded)
+            # The points of the key are checked once.
+            _judge(key, *loaded[0])
+            _search(batch, 0, answers)
+        except ProofError:
+            _name_wrong(key, loaded)
+            raise
 
     _core.unrecorded(now)
     return answers
 
 
-def _parts(public: Public, proof: Proof) -> tuple[bytes, tuple[str, bytes, bytes, bytes]]:
-    return public.data, proof.parts
+def _judge(key: VerifyingKey, public: Public, proof: Proof) -> None:
+    """Raise ProofError for a proof that cannot be judged, or a key that no proof can have."""
+    _core.groth16_verify(key.parts, public.data, proof.parts)
 
 
-def _batch(key: VerifyingKey, pairs: list[Pair]) -> _Batch:
+def _name_wrong(key: VerifyingKey, loaded: list[tuple[Public, Proof]]) -> None:
+    """Raise ProofError with the place of the first proof that cannot be judged."""
+    for place, (public, proof) in enumerate(loaded):
+        try:
+            _judge(key, public, proof)
+        except ProofError as error:
+            # Others are of the key.
+            own = str(error).startswith("pi_")
+            raise ProofError(f"proofs[{place}]: {error}" if own else str(error)) from None
+
+
+def _batch(key: VerifyingKey, loaded: list[tuple[Public, Proof]]) -> _Batch:
     """The proofs as tensors; all points are checked."""
-    loaded = [_loaded(key, place, pair) for place, pair in enumerate(pairs)]
     a, c = (
         _points(key.curve, "g1", [getattr(proof, name) for _, proof in loaded], f"pi_{name}")
         for name in ("a", "c")
@@ -106,7 +125,7 @@ def _batch(key: VerifyingKey, pairs: list[Pair]) -> _Batch:
     b = b"".join(proof.b for _, proof in loaded)
     one = (1).to_bytes(32, "little")
     data = b"".join(chain.from_iterable((one, public.data) for public, _ in loaded))
-    words = _core.from_buffer(data, _core.uint64, (len(pairs), key.public + 1, 4))
+    words = _core.from_buffer(data, _core.uint64, (len(loaded), key.public + 1, 4))
     return _Batch(key, a, b, c, from_words(key.curve, words))
 
 
@@ -115,12 +134,20 @@ def _loaded(key: VerifyingKey, place: int, pair: Pair) -> tuple[Public, Proof]:
     if not isinstance(given, tuple | list) or len(given) != 2:
         raise ParamError(f"proofs[{place}]", f"a {type(given).__name__}", "signals and a proof")
     try:
-        public, proof = Public.load(given[0], key.curve), Proof.load(given[1], key.curve)
+        public, proof = signals_of(given[0], key.curve), Proof.load(given[1], key.curve)
     except LoadError as error:
         raise LoadError(f"proofs[{place}]: {error}") from None
-    for what, curve in (("public signals", public.curve), ("a proof", proof.curve)):
-        if curve != key.curve:
-            raise ProofError(f"proofs[{place}]: a key over {key.curve}, and {what} over {curve}")
+    except (ParamError, ProofError) as error:
+        raise ProofError(f"proofs[{place}]: {error}") from None
+    if proof.curve != key.curve:
+        raise ProofError(f"proofs[{place}]: a key over {key.curve}, and a proof over {proof.curve}")
+    # The batch joins points: one that is too long must not be part of the next.
+    for name, like in (("a", key.alpha1), ("b", key.beta2), ("c", key.alpha1)):
+        got = len(getattr(proof, name))
+        if got != len(like):
+            raise ProofError(
+                f"proofs[{place}]: pi_{name}: expected a point of {len(like)} bytes, got {got}"
+            )
     if len(public.signals) != key.public:
         raise ProofError(
             f"proofs[{place}]: expected {key.public} public signals, as the verifying key has, "

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Unpack
 
 from cloakwork import _core, ops
 from cloakwork._core import Tensor
-from cloakwork.errors import ParamError, ProofError, WitnessError
+from cloakwork.errors import LoadError, ParamError, ProofError, WitnessError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
 from cloakwork.once import once
 from cloakwork.programs.options import Budget, RunOptions, budgets_of, check_options
 from cloakwork.programs.program import Program
 from cloakwork.programs.tracing import trace
-from cloakwork.sending import Sendable
+from cloakwork.sending import PLACE, Here, Sendable
 from cloakwork.zk.circom.files import (
     Circuit,
     ProvingKey,
@@ -29,6 +29,7 @@ from cloakwork.zk.circom.files import (
     read_wtns,
     read_zkey,
     with_witness,
+    wrong_key,
 )
 from cloakwork.zk.circom.statements import Proof, Public
 from cloakwork.zk.groth16.algebra import (
@@ -64,6 +65,8 @@ class Prover(Sendable):
     """
 
     def __init__(self, key: ProvingKey, *, frugal: bool = False) -> None:
+        if not isinstance(key, ProvingKey):
+            raise wrong_key(key, "Groth16")
         self.key, self.frugal = key, frugal
         self._left, self._right = key.left, key.right
         # Coefficients carry a factor R: both products do, and the quotient R^2.
@@ -75,6 +78,7 @@ class Prover(Sendable):
         return f"Prover({self.key!r}{', frugal' if self.frugal else ''})"
 
     _sealed = False
+    _fact_count = 1
 
     def _packed(self) -> Buffer:
         """The bytes of the key's file."""
@@ -96,7 +100,9 @@ class Prover(Sendable):
     def _unpacked(cls, data: Buffer, *facts: Any) -> Prover:
         """The prover of a pickle; its program is traced, and its key checked, when it proves."""
         (frugal,) = facts
-        return cls(ProvingKey._unpacked(data), frugal=frugal is True)
+        if not isinstance(frugal, bool):
+            raise LoadError(f"{PLACE}: frugal: expected True or False, got {frugal!r:.60}")
+        return cls(ProvingKey._unpacked(data), frugal=frugal)
 
     def save(self, path: _Path | BinaryIO) -> None:
         """Write the bytes of the key's file; they appear whole or not at all."""
@@ -313,7 +319,10 @@ def _holds(key: ProvingKey, public: bytes, proof: Proof) -> bool:
 def _prover(zkey: _Path | ProvingKey | Prover) -> Prover:
     if isinstance(zkey, Prover):
         return zkey
-    return Prover(zkey if isinstance(zkey, ProvingKey) else read_zkey(zkey, check=False))
+    # Those of PLONK are refused by name.
+    if not isinstance(zkey, ProvingKey | Here):
+        zkey = read_zkey(zkey, check=False)
+    return Prover(zkey)
 
 
 def _blinding(curve: str, given: tuple[int, int] | None) -> Tensor:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cloakwork import _core
+from cloakwork.errors import ProofError
+from cloakwork.fields.parameters import ORDERS
 from cloakwork.zk.circom.statements import Proof, Public, Source, VerifyingKey
 
 __all__ = ["verify"]
@@ -23,5 +25,21 @@ def verify(
     its curve or group, or different curves or numbers of signals.
     """
     key = VerifyingKey.load(vkey)
-    signals = Public.load(public, key.curve)
+    signals = signals_of(public, key.curve)
     return _core.groth16_verify(key.parts, signals.data, Proof.load(proof, key.curve).parts)
+
+
+def signals_of(given: Source | Sequence[int] | Public, curve: str) -> Public:
+    """Public signals for a key over a curve; ProofError for another's, or not below its prime."""
+    found = Public.load(given, curve)
+    if found.curve != curve:
+        raise ProofError(f"a key over {curve}, and public signals over {found.curve}")
+    prime = ORDERS[curve]
+    given_by_hand: tuple[object, ...] = found.signals
+    for index, one in enumerate(given_by_hand):
+        if not isinstance(one, int) or not 0 <= one < prime:
+            raise ProofError(
+                f"public signal {index}: expected an integer from 0 to below the prime of "
+                f"{curve}'s scalars, got {one!r:.100}"
+            )
+    return found

@@ -15,8 +15,15 @@ from cloakwork.once import once
 from cloakwork.programs.options import Budget, RunOptions, budgets_of, check_options
 from cloakwork.programs.program import Program
 from cloakwork.programs.tracing import trace
-from cloakwork.sending import Here
-from cloakwork.zk.circom.files import Circuit, Witness, read_r1cs, read_wtns, with_witness
+from cloakwork.sending import Here, Sendable
+from cloakwork.zk.circom.files import (
+    Circuit,
+    Witness,
+    read_r1cs,
+    read_wtns,
+    with_witness,
+    wrong_key,
+)
 from cloakwork.zk.circom.statements import Public
 from cloakwork.zk.groth16.algebra import drawn_scalars, from_words, joined, point_bytes, scalars
 from cloakwork.zk.groth16.proving import check_witness, differing
@@ -51,6 +58,8 @@ class Prover(Here):
     _stays = "send the path of the key's file, and make one where proofs are made"
 
     def __init__(self, key: ProvingKey, *, frugal: bool = False, keeps: bool = True) -> None:
+        if not isinstance(key, ProvingKey):
+            raise wrong_key(key, "PLONK")
         self.key, self.frugal = key, frugal
         self._rounds = Rounds(key, keeps=keeps and not frugal)
 
@@ -276,8 +285,10 @@ def prove(
 def _prover(zkey: _Path | ProvingKey | Prover) -> Prover:
     if isinstance(zkey, Prover):
         return zkey
-    key = zkey if isinstance(zkey, ProvingKey) else read_zkey(zkey, check=False)
-    return Prover(key, keeps=False)
+    # Those of Groth16 are refused by name.
+    if not isinstance(zkey, ProvingKey | Sendable):
+        zkey = read_zkey(zkey, check=False)
+    return Prover(zkey, keeps=False)
 
 
 def _check_files(key: ProvingKey, witness: Witness, r1cs: _Path | Circuit | None) -> None:

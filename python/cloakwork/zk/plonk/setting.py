@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from os import PathLike
 
 import cloakwork as cw
@@ -10,6 +11,8 @@ from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.recognition import expecting
+from cloakwork.zk.ceremony.contributions import Contribution, check_contributed
+from cloakwork.zk.ceremony.powers_file import read
 from cloakwork.zk.circom.files import Circuit, read_r1cs
 from cloakwork.zk.groth16.algebra import from_words, joined, point_bytes, scalars
 from cloakwork.zk.plonk.keys import ProvingKey, read_zkey
@@ -37,8 +40,10 @@ def setup(
     ptau    powers of tau as snarkjs writes them, prepared for phase 2 or not
     vkey    the file for its verifying key; a key of another setup is never left next to it
 
-    Raises LoadError for a damaged circuit or ceremony, and ParamError for a ceremony over another
-    curve or with too few powers.
+    The powers are not checked: that is `cloakwork ptau verify`'s.
+
+    Raises LoadError for a damaged circuit or ceremony, ParamError for a ceremony over another curve
+    or with too few powers, and ProofError for one to which no party has contributed.
     """
     given = [] if isinstance(r1cs, Circuit) else [r1cs]
     files.claim([zkey, vkey], [*given, ptau])
@@ -61,7 +66,20 @@ def _powers(circuit: Circuit, ptau: _Path, domain: int) -> tuple[Tensor, Tensor]
     powers = g1[: domain + _MORE]
     if point_bytes(powers[:1]) != point_bytes(named(curve).g1_generator.reshape(1)):
         raise LoadError(f"{name}: ptau, powers of tau in G1: the first is not the generator")
+    _not_known(name, powers)
     return powers, g2[1:]
+
+
+def _not_known(name: str, powers: Tensor) -> None:
+    """Raise ProofError where everyone knows tau: it is 1, or no party contributed."""
+    told: Sequence[Contribution] = ()
+    if point_bytes(powers[:1]) != point_bytes(powers[1:2]):
+        try:
+            told = read(name).contributions
+        except LoadError:
+            # A setup needs the powers alone: other programs may leave the rest out.
+            return
+    check_contributed(told, name, "tau", "ptau")
 
 
 def _combined(table: Tensor, places: Tensor) -> Tensor:

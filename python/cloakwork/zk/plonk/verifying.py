@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cloakwork import _core
 from cloakwork.zk.circom.statements import Public, Source
+from cloakwork.zk.groth16.verifying import signals_of
 from cloakwork.zk.plonk.statements import Proof, VerifyingKey
 
 __all__ = ["verify"]
@@ -23,5 +24,5 @@ def verify(
     its curve or group, or different curves or numbers of signals.
     """
     key = VerifyingKey.load(vkey)
-    signals = Public.load(public, key.curve)
+    signals = signals_of(public, key.curve)
     return _core.plonk_verify(key.parts, signals.data, Proof.load(proof).parts)
