@@ -8,6 +8,7 @@ only a regular file, and honours the umask.  A file to read is a regular file, o
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -17,7 +18,8 @@ from typing import Any, BinaryIO
 
 from cloakwork import _core
 from cloakwork._core import Tensor
-from cloakwork.errors import LoadError, ParamError
+from cloakwork.errors import LoadError, ParamError, SaveError
+from cloakwork.wording import kind_of
 
 AnyPath = str | PathLike[str]
 Contents = bytes | str
@@ -81,12 +83,23 @@ def source_of(given: object, what: str = "path") -> Source:
     if isinstance(given, bytes | bytearray | memoryview):
         return Source("the bytes", contents_of(given, "the bytes"))
     if not hasattr(given, "read"):
+        if not isinstance(given, str | PathLike):
+            raise ParamError(what, kind_of(given), "a path, bytes, or a file open in binary")
         return Source(name_of(given, what))
     name = getattr(given, "name", None)
     found = given.read()
     if not isinstance(found, bytes):
         raise ParamError(what, f"a file that gives {type(found).__name__}", "one open in binary")
     return Source(name if isinstance(name, str) and name else "the open file", found)
+
+
+def given_bytes(data: object) -> Source:
+    """Contents alone, for what never opens a file; ParamError for what is not bytes."""
+    try:
+        return Source("the bytes", contents_of(data, "the bytes"))
+    except LoadError:
+        got = "text" if isinstance(data, str) else kind_of(data)
+        raise ParamError("the bytes", got, "bytes; for a file use its reader") from None
 
 
 def contents_of(data: Any, place: str) -> bytes | memoryview:
@@ -97,13 +110,29 @@ def contents_of(data: Any, place: str) -> bytes | memoryview:
     if isinstance(data, bytes):
         return data
     try:
-        view = memoryview(data)
-        found = view if view.format == "B" and view.ndim == 1 else view.cast("B")
+        found = _octets(data)
     except TypeError as error:
         raise LoadError(f"{place}: expected bytes, got {type(data).__name__}") from error
     # A view may be read-only where its owner is not.
-    fixed = found.readonly and memoryview(found.obj).readonly
-    return found if fixed and found.c_contiguous else bytes(found)
+    return found if found.c_contiguous and _is_fixed(found) else bytes(found)
+
+
+def _is_fixed(view: memoryview) -> bool:
+    """Whether nobody can change what a view shows: it is of bytes, or of a read-only tensor."""
+    from numpy import ndarray
+
+    owner: object = view
+    while isinstance(owner, memoryview | ndarray):
+        if not (owner.readonly if isinstance(owner, memoryview) else not owner.flags.writeable):
+            return False
+        owner = owner.obj if isinstance(owner, memoryview) else owner.base
+    return isinstance(owner, bytes) or (isinstance(owner, Tensor) and memoryview(owner).readonly)
+
+
+def _octets(data: Any) -> memoryview:
+    """The bytes of an object in memory; TypeError for what has none."""
+    view = memoryview(data)
+    return view if view.format == "B" and view.ndim == 1 else view.cast("B")
 
 
 def is_open(target: object) -> bool:
@@ -119,12 +148,39 @@ def put(target: AnyPath | BinaryIO, data: Any) -> None:
     if isinstance(target, str | PathLike) or not is_open(target):
         write(name_of(target), [data if isinstance(data, bytes) else bytes(memoryview(data))])
         return
-    try:
-        target.write(data)
-    except TypeError as error:
-        raise ParamError(
-            "path", "a file that takes text", "a path, or one open in binary"
-        ) from error
+    put_whole(target, data)
+
+
+def put_whole(target: Any, data: Any) -> None:
+    """Write all bytes to a file that is open in binary: an unbuffered one may take them in parts.
+
+    ParamError for a file that is open as text; SaveError for one that does not take all bytes.
+    """
+    rest = data if isinstance(data, bytes) else _octets(data)
+    raw = isinstance(target, io.RawIOBase)
+    while True:
+        try:
+            taken = target.write(rest)
+        except TypeError as error:
+            raise ParamError(
+                "path", "a file that takes text", "a path, or one open in binary"
+            ) from error
+        if not raw:
+            break
+        if len(rest) and not taken:
+            raise SaveError(
+                f"the open file: takes no more for now, {len(rest)} bytes are left: expected one "
+                "that blocks: give a path, or a file that waits"
+            )
+        rest = memoryview(rest)[taken or 0 :]
+        if not len(rest):
+            return
+    # What is no file of Python's may return anything.
+    if type(taken) is int and taken < len(rest):
+        raise SaveError(
+            f"the open file: expected a `write` that takes all {len(rest)} bytes, got one that "
+            f"took {taken}: give a path, or a file with a buffer"
+        )
 
 
 def claim(outputs: Sequence[AnyPath | None], inputs: Sequence[AnyPath | None] = ()) -> None:

@@ -12,7 +12,7 @@ from importlib import import_module
 from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, SupportsIndex
 
-from cloakwork import files
+from cloakwork import _core, files
 from cloakwork.errors import CloakworkError, LoadError, SecretError, SendError
 
 if TYPE_CHECKING:
@@ -60,22 +60,25 @@ _NAMES = {"Instructions": "Program", "PlonkProof": "Proof", "PlonkVerifyingKey":
 class Sendable:
     """An object with one form as bytes: that of its file.
 
-    It never changes, so that its copies are itself.  Classes give `_packed` and `_unpacked`.
+    It never changes, so that its copies are itself; deep copies of ciphertexts have residues of
+    their own.  Classes give `_packed` and `_unpacked`.
     """
 
     __slots__ = ()
 
     # Its name in pickles, if not the class's.
     _sent_as: ClassVar[str] = ""
-    # Whether its bytes have checksums; else pickles have one beside them.
+    # Whether its bytes have checksums; else that of a pickle is of them, too.
     _sealed: ClassVar[bool] = True
+    # How many facts there are.
+    _fact_count: ClassVar[int] = 0
 
     def _packed(self) -> Buffer:
         """The bytes of its file, without a copy where that is possible."""
         raise NotImplementedError(type(self).__name__)
 
     def _facts(self) -> tuple[Any, ...]:
-        """Texts and numbers that pickles have beside the bytes."""
+        """Texts and numbers that pickles have beside the bytes, under their checksum."""
         return ()
 
     @classmethod
@@ -89,11 +92,18 @@ class Sendable:
         return data if isinstance(data, bytes) else bytes(memoryview(data))
 
     def __reduce_ex__(self, protocol: SupportsIndex, /) -> tuple[Any, ...]:
+        kind, facts = self._sent_as or type(self).__name__, self._facts()
+        if _class_of(kind) is not type(self):
+            raise SendError(
+                f"{type(self).__qualname__}: not pickled: expected a class of cloakwork, got one "
+                "derived from it, whose own parts no file holds: send `to_bytes()`, and make it of "
+                "these bytes there"
+            )
         data = self._packed()
-        digest = b"" if self._sealed else _digest(data)
+        digest = _digest(type(self), kind, facts, data)
         late = int(protocol) >= _BUFFERS_FROM
         held = PickleBuffer(data) if late else bytes(memoryview(data))
-        return received, (self._sent_as or type(self).__name__, held, digest, *self._facts())
+        return received, (kind, held, digest, *facts)
 
     def __copy__(self) -> Self:
         return self
@@ -107,23 +117,42 @@ def received(kind: Any, data: Buffer, digest: bytes = b"", *facts: Any) -> Any:
 
     Raises LoadError for bytes that are altered, or of another kind.
     """
-    home = _HOMES.get(kind) if isinstance(kind, str) else None
-    if home is None:
+    cls = _class_of(kind) if isinstance(kind, str) else None
+    if cls is None:
         raise LoadError(f"{PLACE}: expected an object that can be sent, got {kind!r:.60}")
-    cls = getattr(import_module(home), _NAMES.get(kind, kind))
     contents = files.contents_of(data, PLACE)
-    if not cls._sealed and _digest(contents) != digest:
-        raise LoadError(f"{PLACE}: {kind}: the checksum differs: its bytes are altered: send again")
+    if len(facts) != cls._fact_count:
+        raise LoadError(
+            f"{PLACE}: {kind}: expected {cls._fact_count} facts beside the bytes, got "
+            f"{len(facts)}: send it again"
+        )
     try:
-        return cls._unpacked(contents, *facts)
+        if _digest(cls, kind, facts, contents) != digest:
+            hint = "its bytes are altered: send again"
+            raise LoadError(f"{PLACE}: {kind}: the checksum differs: {hint}")
+        # Also in a batch or a trace: to arrive is not a step of it.
+        return _core.unrecorded(lambda: cls._unpacked(contents, *facts))
     except LoadError:
         raise
     except (CloakworkError, TypeError, ValueError, LookupError) as error:
         raise LoadError(f"{PLACE}: {kind}: {error}") from error
 
 
-def _digest(data: Buffer) -> bytes:
-    return blake2b(memoryview(data), digest_size=_DIGEST_BYTES).digest()
+def _class_of(kind: str) -> type[Sendable] | None:
+    """The class that pickles name so; None for another name."""
+    home = _HOMES.get(kind)
+    if home is None:
+        return None
+    found: type[Sendable] = getattr(import_module(home), _NAMES.get(kind, kind))
+    return found
+
+
+def _digest(cls: type[Sendable], kind: str, facts: tuple[Any, ...], data: Buffer) -> bytes:
+    """Of the name and the facts; of the bytes, too, unless they have checksums and no facts."""
+    found = blake2b(repr((kind, facts)).encode(), digest_size=_DIGEST_BYTES)
+    if facts or not cls._sealed:
+        found.update(memoryview(data))
+    return found.digest()
 
 
 class _Staying:

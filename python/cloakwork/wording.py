@@ -21,6 +21,20 @@ def listed(names: Iterable[object], most: int = _SHOWN) -> str:
     return f"{', '.join(every[:most])} and {len(every) - most} more"
 
 
+def kind_of(value: object) -> str:
+    """The class of a value, with its module unless it is Python's own.
+
+    >>> kind_of(3), kind_of(kind_of)
+    ('a int', 'a function')
+    >>> from pathlib import PurePosixPath
+    >>> kind_of(PurePosixPath("x")).startswith("a pathlib.")
+    True
+    """
+    cls = type(value)
+    place = "" if cls.__module__ == "builtins" else f"{cls.__module__}."
+    return f"a {place}{cls.__qualname__}"
+
+
 def quoted(names: Iterable[str]) -> str:
     """The names as a list in Python, of many the first.
 

@@ -1,5 +1,6 @@
 """The README's commands and programs run as printed."""
 
+import ast
 import re
 import shlex
 import shutil
@@ -19,6 +20,15 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 COMMANDS = re.findall(r"^(cloakwork .*)$", README, re.MULTILINE)
+
+
+@pytest.mark.parametrize("place", range(len(PYTHON)))
+def test_a_program_imports_all_that_it_uses(place: int) -> None:
+    names = [node for node in ast.walk(ast.parse(PYTHON[place])) if isinstance(node, ast.Name)]
+    found = {}
+    exec("\n".join(re.findall(r"^(?:import|from) .*", PYTHON[place], re.MULTILINE)), found)
+    modules = {"cw", "fhe", "models", "np", "zk"}
+    assert {node.id for node in names} & modules == found.keys() & modules
 
 
 @pytest.fixture(scope="module", params=["small", pytest.param("full", marks=pytest.mark.large)])

@@ -134,7 +134,28 @@ def test_what_arrives_is_what_was_sent(name: str) -> None:
         assert type(found) is type(value), way
         assert found.to_bytes() == value.to_bytes(), way
     assert copy.copy(value) is value
-    assert copy.deepcopy([value])[0] is value
+    if not isinstance(value, fhe.Ciphertext | fhe.CiphertextSet):
+        assert copy.deepcopy([value])[0] is value
+
+
+def test_a_deep_copy_of_a_ciphertext_has_residues_of_its_own() -> None:
+    value = KEYS.encrypt([1.0, 2.0])
+    held = fhe.CiphertextSet({"x": value})
+    copied, again = copy.deepcopy([value, value])
+    assert copied is again
+    assert copied.to_bytes() == value.to_bytes()
+    for one in (copied, copy.deepcopy(held)["x"]):
+        one.data[...] = 0
+    assert abs(KEYS.decrypt(value)[0] - 1.0) < 1e-6
+
+
+def test_a_report_and_the_points_of_a_key_are_not_changed_from_outside() -> None:
+    model().report_json.clear()
+    steps = next(name for name, one in model().report_json.items() if isinstance(one, dict | list))
+    model().report_json[steps].clear()
+    assert model().report_json[steps]
+    with pytest.raises(TypeError):
+        key().points["a"] = cw.zeros(1)  # type: ignore[index]
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -262,7 +283,10 @@ def test_altered_bytes_in_a_pickle_are_refused(name: str) -> None:
         (("Program", None), "expected bytes"),
         (("Program", "text"), "expected bytes"),
         (("Program", np.zeros(3)[::2]), "expected bytes"),
-        (("Program", b""), "an empty file"),
+        (("Program", b""), "checksum differs"),
+        (("Program", b"", sending._digest(cw.Program, "Program", (), b"")), "an empty file"),
+        (("Prover", b"", b"", 10**5000), "Prover: "),
+        (("Program", b"", b"", True), "expected 0 facts beside the bytes, got 1"),
         (("Proof", b"{}"), "checksum differs"),
         (("Proof", b"{}", b"x" * 16), "checksum differs"),
         (("Proof", b"{}", None), "checksum differs"),
@@ -275,19 +299,75 @@ def test_calls_that_no_pickle_of_ours_has_are_refused(
         sending.received(*arguments)
 
 
+def arrived(kind: str, data: bytes, *facts: Any) -> Any:
+    """What a pickle of these parts gives, whose checksum is right."""
+    cls: Any = sending._class_of(kind)
+    return sending.received(kind, data, sending._digest(cls, kind, facts, data), *facts)
+
+
 def test_bytes_of_another_kind_are_refused() -> None:
     program_bytes = program().to_bytes()
     for kind in ("Transcript", "Traced", "Instructions", "CompiledModel", "PublicKey"):
-        with pytest.raises(LoadError):
-            sending.received(kind, program_bytes)
+        facts: tuple[Any, ...] = ("later", ()) if kind == "Transcript" else ()
+        with pytest.raises(LoadError, match=r"expected|got"):
+            arrived(kind, program_bytes, *facts)
     with pytest.raises(LoadError, match="Public"):
-        sending.received("PublicKey", KEYS.encrypt([1.0]).to_bytes())
-    with pytest.raises(LoadError):
-        sending.received("Transcript", cw.heal.load(cw.heal.sample()).to_bytes(), b"", "x", 3)
-    data = proof()[1].to_bytes()
-    for facts in ((), ("bn128",), (3,), ("bn254", "more")):
-        with pytest.raises(LoadError):
-            sending.received("Public", data, sending._digest(data), *facts)
+        arrived("PublicKey", KEYS.encrypt([1.0]).to_bytes())
+    with pytest.raises(LoadError, match="expected a generation"):
+        arrived("Transcript", cw.heal.load(cw.heal.sample()).to_bytes(), "x", 3)
+    for others in ((), ("bn128",), (3,), ("bn254", "more")):
+        with pytest.raises(LoadError, match="expected"):
+            arrived("Public", proof()[1].to_bytes(), *others)
+    for frugal in (1, "", None):
+        with pytest.raises(LoadError, match="frugal: expected True or False"):
+            arrived("Prover", key().to_bytes(), frugal)
+
+
+def test_the_checksum_is_of_the_name_and_of_the_facts_too() -> None:
+    for name, other in (
+        ("program", ("Server",)),
+        ("server", ("Program",)),
+        ("proving key", ("Prover", True)),
+        ("prover", ("Prover", False)),
+        ("public", ("Public", "bls12-381")),
+        ("transcript", ("Transcript", "first", ())),
+    ):
+        _, (_, data, digest, *_) = MADE[name]().__reduce_ex__(4)
+        with pytest.raises(LoadError, match="checksum differs"):
+            sending.received(other[0], data, digest, *other[1:])
+
+
+def test_a_class_of_a_users_own_is_not_pickled() -> None:
+    class Proof(zk.Proof):
+        pass
+
+    class Doubled(Prover):
+        pass
+
+    with pytest.raises(SendError, match=r"Proof: not pickled: .* send `to_bytes\(\)`"):
+        pickle.dumps(Proof.load(VECTORS / "mixed1.proof.json"))
+    with pytest.raises(SendError, match="Doubled: not pickled"):
+        pickle.dumps(Doubled(key()))
+
+
+@pytest.mark.parametrize("name", ["public key", "evaluation keys", "ciphertexts", "prover"])
+def test_objects_arrive_in_a_batch_and_in_a_trace(name: str) -> None:
+    value = MADE[name]()
+    data, pickled = value.to_bytes(), pickle.dumps(value)
+    found: list[Any] = []
+
+    def both() -> None:
+        found.append(pickle.loads(pickled))
+        found.append(type(value).from_bytes(data))
+
+    def traced(a: cw.Tensor) -> cw.Tensor:
+        both()
+        return a + 1
+
+    with cw.batch():
+        both()
+    assert cw.trace(traced, cw.zeros(2)).run([1.0, 2.0]).outputs[0].tolist() == [2.0, 3.0]
+    assert [one.to_bytes() == data for one in found] == [True] * 4
 
 
 def subclasses(cls: type) -> Iterator[type]:
@@ -367,11 +447,47 @@ def test_a_client_never_has_a_form_as_bytes() -> None:
 
 
 def test_a_circuit_of_parts_is_sent_as_the_file_that_would_be_written(tmp_path: Path) -> None:
-    parts = dataclasses.replace(circuit(), file=None)
+    parts = dataclasses.replace(circuit())
+    assert parts.file is None
     zk.write_r1cs(parts, tmp_path / "c.r1cs")
     assert parts.to_bytes() == (tmp_path / "c.r1cs").read_bytes()
     with pytest.raises(SendError, match="from files"):
-        pickle.dumps(dataclasses.replace(key(), file=None))
+        pickle.dumps(dataclasses.replace(key()))
+
+
+def test_what_is_replaced_in_a_circuit_is_sent() -> None:
+    changed = dataclasses.replace(circuit(), outputs=1, public_inputs=2)
+    for sent in (zk.Circuit.from_bytes(changed.to_bytes()), pickle.loads(pickle.dumps(changed))):
+        assert (sent.outputs, sent.public_inputs) == (1, 2)
+    other = dataclasses.replace(key(), public=0)
+    for refused in (other.to_bytes, lambda: pickle.dumps(Prover(other))):
+        with pytest.raises(SendError, match="made of parts"):
+            refused()
+
+
+BYTES_ALONE: dict[str, Callable[[Any], Any]] = {
+    "program": cw.Program.from_bytes,
+    "model": CompiledModel.from_bytes,
+    "server": Server.from_bytes,
+    "circuit": zk.Circuit.from_bytes,
+    "proving key": zk.ProvingKey.from_bytes,
+    "prover": Prover.from_bytes,
+    "verifying key": zk.VerifyingKey.from_bytes,
+    "proof": zk.Proof.from_bytes,
+    "plonk key": zk.plonk.VerifyingKey.from_bytes,
+    "plonk proof": zk.plonk.Proof.from_bytes,
+    "public": lambda given: zk.Public.from_bytes(given, "bn254"),
+}
+
+
+@pytest.mark.parametrize("name", BYTES_ALONE)
+def test_from_bytes_opens_no_file(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "file.cwk"
+    MADE[name]().save(path)
+    with path.open("rb") as opened:
+        for given in (str(path), path, opened, None, 3):
+            with pytest.raises(ParamError, match=r"^the bytes: got .*, expected bytes; for a file"):
+                BYTES_ALONE[name](given)
 
 
 class Earlier:
@@ -405,3 +521,19 @@ def test_memory_that_its_owner_may_change_is_copied() -> None:
     held = np.frombuffer(b"abc", dtype=np.uint8)
     assert isinstance(files.contents_of(held, ""), memoryview)
     assert files.contents_of(memoryview(b"abcd")[::2], "") == b"ac"
+    owned_array = np.frombuffer(bytearray(b"abc"), dtype=np.uint8)
+    shown = owned_array[:]
+    shown.flags.writeable = False
+    alone = np.array([97, 98, 99], dtype=np.uint8)
+    alone.flags.writeable = False
+    for view in (
+        shown,
+        memoryview(cast("Any", shown)),
+        shown[:],
+        memoryview(bytearray(b"abc")).toreadonly(),
+    ):
+        assert type(files.contents_of(view, "")) is bytes
+    taken = files.contents_of(alone, "")
+    alone.flags.writeable = True
+    alone[:] = 0
+    assert taken == b"abc"

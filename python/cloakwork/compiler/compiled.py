@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from os import PathLike
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -70,8 +71,8 @@ class CompiledModel(Sendable):
 
     @property
     def report_json(self) -> dict[str, Any]:
-        """The report as JSON's types."""
-        return dict(self.description.report)
+        """The report as JSON's types, a copy."""
+        return deepcopy(dict(self.description.report))
 
     def describe(self) -> str:
         """Depth, keys, sizes, errors, costs and the alternatives, in words."""
@@ -127,7 +128,7 @@ class CompiledModel(Sendable):
         cls, data: bytes | bytearray | memoryview, *, insecure: bool = False
     ) -> CompiledModel:
         """Undo `to_bytes`; errors as of `fhe.load_model`."""
-        return read_model(data, insecure=insecure)
+        return read_model(files.given_bytes(data), insecure=insecure)
 
     @classmethod
     def _unpacked(cls, data: Buffer, *facts: Any) -> CompiledModel:

@@ -80,7 +80,7 @@ class Runnable(Sendable):
 
         LoadError for altered bytes, and for a program of another kind.
         """
-        return cls._from(files.source_of(data))
+        return cls._from(files.given_bytes(data))
 
     @classmethod
     def _unpacked(cls, data: Buffer, *facts: Any) -> Self:

@@ -167,6 +167,8 @@ class Transcript(Runnable):
         else:
             self._core.save_container(target)
 
+    _fact_count = 2
+
     def _facts(self) -> tuple[Any, ...]:
         """HEAL's generation, and the kept ops, of its JSON."""
         return self._branch, tuple(sorted(self._keep))

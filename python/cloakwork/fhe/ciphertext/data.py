@@ -167,6 +167,11 @@ class CiphertextData(OnDevices, Refusals, Stored):
         """The same ciphertext with its estimates marked as not trusted."""
         return replace(self, claimed=True)
 
+    def __deepcopy__(self, memo: object) -> Self:
+        """The same ciphertext with residues of its own, which may be written to."""
+        own = self.data.moveaxis(-1, -2).copy().moveaxis(-1, -2)
+        return replace(self, data=own)
+
     def seeded(self, seed: bytes) -> Self:
         """The same ciphertext with the seed of its last part."""
         return replace(self, seed=seed)

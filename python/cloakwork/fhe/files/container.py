@@ -145,7 +145,8 @@ def save(
 ) -> None:
     """Write a file; `private`: for its owner alone.
 
-    A binary file open for writing gets the same bytes, unless they are private.
+    A binary file open for writing gets the same bytes, unless they are private; errors as of
+    `files.put_whole`.
     """
     if not isinstance(path, str | os.PathLike) and (private or not hasattr(path, "write")):
         wanted = (
@@ -182,7 +183,7 @@ def save(
         files.write(path, map(bytes, pieces()), private=private)
         return
     for piece in pieces():
-        path.write(piece)
+        files.put_whole(path, piece)
 
 
 def _word_bytes(array: NDArray[Any]) -> int:

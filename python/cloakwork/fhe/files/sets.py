@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
@@ -70,6 +71,10 @@ class CiphertextSet(Stored, Mapping[str, Ciphertext]):
 
     def __len__(self) -> int:
         return len(self._held)
+
+    def __deepcopy__(self, memo: object) -> CiphertextSet:
+        """The same ciphertexts, each with residues of its own."""
+        return CiphertextSet({name: deepcopy(one) for name, one in self.items()})
 
     def using(self, evaluation: EvaluationKeys | None) -> CiphertextSet:
         """The same ciphertexts with these evaluation keys; KeyMismatchError if they do not fit."""

@@ -18,6 +18,7 @@ from warnings import warn
 import numpy as np
 from numpy.typing import NDArray
 
+from cloakwork import _core
 from cloakwork._core import Tensor
 from cloakwork.array_api.creation import zeros
 from cloakwork.array_api.manipulation import broadcast_to
@@ -227,7 +228,8 @@ def _loaded(path: Readable, expect: str | None, insecure: bool, known: Parameter
             got = found.fingerprint
             raise KeyMismatchError("load", "parameters", known.fingerprint, got, hint)
 
-    return _made(contents, readers[contents.kind], admitted)
+    # Also in a batch or a trace: to load is not a step of it.
+    return _core.unrecorded(lambda: _made(contents, readers[contents.kind], admitted))
 
 
 def _made(
