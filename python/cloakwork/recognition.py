@@ -147,9 +147,9 @@ _READ = {b"CWFHE": _encrypted, b"\x89CWK": _container, b"PK\x03\x04": _archive}
 def _json(file: Path) -> Kind | None:
     if file.stat().st_size > _JSON_BYTES:
         return None
-    import json
+    from cloakwork import strict
 
-    found = json.loads(files.read(file))
+    found = strict.parsed(files.read(file), str(file))
     texts = found if isinstance(found, list) else []
     if texts and all(isinstance(one, str) and one.isdecimal() for one in texts):
         return _PUBLIC

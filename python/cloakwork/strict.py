@@ -27,7 +27,8 @@ def parsed(text: bytes | str, place: str) -> Any:
     """The value of a JSON text; LoadError, which names the place, for any other text.
 
     Refused are repeated members, which two readers would read in two ways, and texts of more than
-    2^20 lists and objects: so a text of n bytes takes at most 256 MiB beside 10 n.
+    2^20 lists and objects: so a text of n bytes takes at most 256 MiB beside 18 n.  A number is
+    finite, except `Infinity` by this name, which own files have for log2 of 0.
     """
     try:
         whole = text if isinstance(text, str) else text.decode()
@@ -38,7 +39,9 @@ def parsed(text: bytes | str, place: str) -> Any:
         expected = f"JSON of at most {_MOST_NESTS} lists and objects"
         raise LoadError(f"{place}: expected {expected}, got {nests}")
     try:
-        return json.loads(whole, object_pairs_hook=_unique)
+        return json.loads(
+            whole, object_pairs_hook=_unique, parse_float=_finite, parse_constant=_infinite
+        )
     except RecursionError:
         raise LoadError(f"{place}: expected JSON, got lists or objects nested too deep") from None
     except ValueError as error:
@@ -58,8 +61,9 @@ class Member:
         return LoadError(f"{self.place}: expected {expected}, got {came}")
 
     def of(self, kind: type[T]) -> T:
-        """The value, which must be exactly of this type."""
-        if type(self.value) is not kind:
+        """The value, which must be exactly of this type; a float is finite."""
+        right = type(self.value) is kind
+        if not right or (isinstance(self.value, float) and not isfinite(self.value)):
             raise self.wrong(_WORDS[kind])
         value: T = self.value
         return value
@@ -151,8 +155,21 @@ class Member:
 
 _WORDS: dict[type[Any], str] = {
     str: "a text", bool: "true or false", int: "an integer", list: "a list", dict: "an object",
-    float: "a number with a point",
+    float: "a finite number with a point",
 }  # fmt: skip
+
+
+def _finite(text: str) -> float:
+    found = float(text)
+    if not isfinite(found):
+        raise ValueError(f"{in_short(text)} is beyond all floats")
+    return found
+
+
+def _infinite(text: str) -> float:
+    if text == "NaN":
+        raise ValueError("NaN is no number")
+    return float(text)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

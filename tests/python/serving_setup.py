@@ -1,6 +1,8 @@
 """A small model, its clients, and a server on a free port, for the tests of serving."""
 
 import socket
+import ssl
+import subprocess
 import threading
 import warnings
 from collections.abc import Iterator
@@ -40,6 +42,19 @@ def model(folder: Path, name: str = "square") -> Path:
 def served(folder: Path, limits: Limits = TOYS, **more: Any) -> Any:
     """The application that serves the model."""
     return create_app([ServedProgram(model(folder))], limits, folder=folder / "store", **more)
+
+
+def certified(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    """TLS of a server at 127.0.0.1, and of its clients; the certificate is `cert.pem`."""
+    made = [
+        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+        "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
+        "-keyout", "key.pem", "-out", "cert.pem",
+    ]  # fmt: skip
+    subprocess.run(made, cwd=folder, check=True, capture_output=True)
+    own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    own.load_cert_chain(folder / "cert.pem", folder / "key.pem")
+    return own, ssl.create_default_context(cafile=str(folder / "cert.pem"))
 
 
 @contextmanager

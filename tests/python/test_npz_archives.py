@@ -113,3 +113,13 @@ def test_damaged_archives_raise_no_error_of_pythons_own(tmp_path: Path) -> None:
         except LoadError:
             refused += 1
     assert refused > 200
+
+
+def test_an_archive_of_no_array_and_one_of_too_few_bytes(tmp_path: Path) -> None:
+    np.savez(tmp_path / "none.npz")
+    assert (tmp_path / "none.npz").stat().st_size == 22
+    assert cw.load(tmp_path / "none.npz") == {}
+    for cut in (21, 4):
+        (tmp_path / "cut.npz").write_bytes((tmp_path / "none.npz").read_bytes()[:cut])
+        with pytest.raises(LoadError, match=r"cut\.npz"):
+            cw.load(tmp_path / "cut.npz")

@@ -126,8 +126,10 @@ def test_commands_say_it_too(line: str, words: str, capsys: pytest.CaptureFixtur
 
 
 def test_unknown_and_damaged_files_have_no_kind() -> None:
-    deep = b"[" * 100_000
-    for contents in (b"\x80", b"\x08", b"text", b"{", deep, b"CWFHE", b"\x89CWK\r\n", b'{"a": 1}'):
+    deep, twice = b"[" * 100_000, b'{"checksum": 1, "checksum": 2}'
+    for contents in (
+        b"\x80", b"\x08", b"text", b"{", deep, b"CWFHE", b"\x89CWK\r\n", b'{"a": 1}', twice,
+    ):  # fmt: skip
         Path("f").write_bytes(contents)
         assert recognised("f") is None
     assert recognised("none") is None

@@ -274,7 +274,9 @@ def test_keys_beyond_the_quota_replace_the_least_recently_used(
         assert answer.headers["retry-after"].isdecimal()
 
 
-def test_a_server_refuses_models_that_it_cannot_serve(tmp_path: Path) -> None:
+def test_a_server_refuses_models_that_it_cannot_serve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tmp_path.joinpath("b").mkdir()
     good = ServedProgram(serving_setup.model(tmp_path))
     with pytest.raises(ParamError, match="128 bits of security"):
@@ -282,6 +284,17 @@ def test_a_server_refuses_models_that_it_cannot_serve(tmp_path: Path) -> None:
     for models in ([], [good, good]):
         with pytest.raises(ParamError, match="models"):
             create_app(models, TOYS, folder=tmp_path / "s")
+    for wrong, rule in (
+        ({"client_bytes": 3 << 20}, "client_bytes.*a piece of an upload"),
+        ({"held_bytes": 1 << 10}, "held_bytes.*at least 8912896: twice 4456448"),
+        ({"held_bytes": 5 << 20, "client_bytes": 5 << 20}, "held_bytes.*and a connection"),
+    ):
+        with pytest.raises(ParamError, match=rule):
+            create_app([good], Limits(insecure=True, **wrong), folder=tmp_path / "s")
+    with monkeypatch.context() as patch:
+        patch.setattr(ServedProgram, "result_bytes", 20 << 20)
+        with pytest.raises(ParamError, match=r"held_bytes.*a run of square, with its inputs"):
+            create_app([good], Limits(insecure=True, held_bytes=16 << 20), folder=tmp_path / "s")
     with pytest.raises(ParamError, match="planned peak"):
         create_app([good], Limits(insecure=True, memory_bytes=1000), folder=tmp_path / "s")
     (tmp_path / "file").write_text("")

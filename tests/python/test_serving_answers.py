@@ -156,6 +156,22 @@ def test_a_state_of_a_run_has_sensible_steps(steps: Any) -> None:
                 remote.run(b"x", model="m", progress=progress, result_bytes=9)
 
 
+def test_a_server_that_does_not_wait_is_not_asked_without_a_pause() -> None:
+    asked = 0
+
+    def reply(_: httpx.Request) -> httpx.Response:
+        nonlocal asked
+        asked += 1
+        return httpx.Response(202, json={"steps": {"done": 0, "total": 1}})
+
+    with (
+        Remote("http://x", timeout=0.5, transport=httpx.MockTransport(reply)) as remote,
+        pytest.raises(ServingError, match="a longer timeout"),
+    ):
+        remote.run(b"x", model="m", result_bytes=9)
+    assert 2 < asked < 16
+
+
 @pytest.mark.parametrize("offset", [None, "1", True, -1, 1 << 60, 1.0])
 def test_an_offset_of_an_upload_is_within_its_file(offset: Any) -> None:
     evaluation = CONTEXT.keygen(rotations=[1]).evaluation

@@ -5,11 +5,11 @@ import json
 import os
 import re
 import socket
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from shutil import which
 from time import monotonic, sleep, time
+from typing import Any
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -22,7 +22,7 @@ from cloakwork.serving.desk import _EXPANSION
 from cloakwork.serving.door import PLAIN_BYTES
 from cloakwork.serving.keystore import KeyStore
 from cloakwork.serving.runs import RUN_BYTES
-from python.serving_setup import CONTEXT, running, served
+from python.serving_setup import CONTEXT, certified, running, served
 
 BINARY = {"Content-Type": "application/octet-stream"}
 HEAD = b"Host: x\r\nContent-Type: application/octet-stream\r\n"
@@ -205,13 +205,19 @@ def test_slow_bodies_keep_nobody_out_and_end(keys: fhe.Keys, body: bytes, tmp_pa
             assert held(raw) == RUN_BYTES + len(result)
 
 
+def sharing(folder: Path, share: int) -> Any:
+    """An application with so small a share of a client that it would not start with it."""
+    app = served(folder, Limits(insecure=True, held_bytes=64 << 20))
+    app.state.door._ledger.client_bytes = share
+    return app
+
+
 @pytest.mark.parametrize(("more", "status"), [(-1, 413), (0, 200), (1, 200)])
 def test_a_body_that_never_fits_into_a_clients_share_is_refused(
     more: int, status: int, keys: fhe.Keys, body: bytes, tmp_path: Path
 ) -> None:
     share = (1 + _EXPANSION) * len(body) + more
-    limits = Limits(insecure=True, held_bytes=64 << 20, client_bytes=share)
-    with running(served(tmp_path, limits)) as url, httpx.Client(base_url=url) as raw:
+    with running(sharing(tmp_path, share)) as url, httpx.Client(base_url=url) as raw:
         address = f"/v1/models/square/runs/{uuid4().hex}?keys={uploaded(raw, keys)}"
         assert raw.put(address, content=body, headers=BINARY).status_code == status
 
@@ -220,8 +226,7 @@ def test_bodies_beyond_a_clients_share_are_told_to_come_again(
     keys: fhe.Keys, body: bytes, tmp_path: Path
 ) -> None:
     share = (1 + _EXPANSION) * len(body)
-    limits = Limits(insecure=True, held_bytes=64 << 20, client_bytes=share)
-    with running(served(tmp_path, limits)) as url, httpx.Client(base_url=url) as raw:
+    with running(sharing(tmp_path, share)) as url, httpx.Client(base_url=url) as raw:
         name = uploaded(raw, keys)
         address = f"/v1/models/square/runs/{uuid4().hex}?keys={name}"
         slow = [connected(url) for _ in range(4)]
@@ -277,8 +282,7 @@ def test_what_arrives_is_counted_and_given_back(
 
 def test_results_make_room_for_requests(keys: fhe.Keys, body: bytes, tmp_path: Path) -> None:
     share = (1 + _EXPANSION) * len(body) + (3 << 20)
-    limits = Limits(insecure=True, held_bytes=64 << 20, client_bytes=share)
-    with running(served(tmp_path, limits)) as url, httpx.Client(base_url=url) as raw:
+    with running(sharing(tmp_path, share)) as url, httpx.Client(base_url=url) as raw:
         with Remote(url) as remote:
             name = remote.upload(keys.evaluation)
         for number in range(share // len(body) + 3):
@@ -376,17 +380,7 @@ def test_a_server_is_ready_while_its_engine_runs(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(which("openssl") is None, reason="openssl makes the certificate")
 def test_tls_has_the_same_door(tmp_path: Path) -> None:
-    import ssl
-
-    made = [
-        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-        "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1",
-        "-keyout", "key.pem", "-out", "cert.pem",
-    ]  # fmt: skip
-    subprocess.run(made, cwd=tmp_path, check=True, capture_output=True)
-    own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    own.load_cert_chain(tmp_path / "cert.pem", tmp_path / "key.pem")
-    trusted = ssl.create_default_context(cafile=str(tmp_path / "cert.pem"))
+    own, trusted = certified(tmp_path)
     limits = Limits(insecure=True, connections=3, head_seconds=0.5, idle_seconds=0.5)
     with running(served(tmp_path, limits), tls=own) as url:
         https = url.replace("http://", "https://")

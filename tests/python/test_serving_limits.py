@@ -1,14 +1,16 @@
 """The limits of a server, each one below, at and above its edge, without a server."""
 
+import asyncio
 import json
+import tracemalloc
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from cloakwork.errors import ServingError
 from cloakwork.serving import Limits, ages, door
 from cloakwork.serving.ages import Ages
-from cloakwork.serving.bodies import Pace
+from cloakwork.serving.bodies import Body, Pace
 from cloakwork.serving.door import PLAIN_BYTES, Door
 from cloakwork.serving.ledger import Claim, Ledger, client_at
 
@@ -179,7 +181,7 @@ def test_connections_take_memory_of_the_pool_and_at_most_a_quarter(clock: Any) -
     ledger = Ledger(12 * PLAIN_BYTES, 12 * PLAIN_BYTES)
     gate = Door(Limits(), ledger)
     assert gate.most == 3
-    first = [entered(gate, "a"), entered(gate, "a", "request")]
+    first = [entered(gate, "a"), entered(gate, "d", "request")]
     assert ledger.used_bytes == 2 * PLAIN_BYTES
     body = ledger.claim("a", 10 * PLAIN_BYTES)
     entered(gate, "b", "request")
@@ -192,6 +194,61 @@ def test_connections_take_memory_of_the_pool_and_at_most_a_quarter(clock: Any) -
     for one in list(gate.open):
         gate.leave(one)
     assert ledger.used_bytes == body.size_bytes
+
+
+@pytest.mark.parametrize(
+    ("tls", "all_of_them", "most", "of_client"),
+    [
+        (False, 512, 16, 8), (True, 512, 6, 3), (False, 128, 16, 128), (False, 5, 5, 4),
+        (True, 5, 5, 4),
+    ],
+)  # fmt: skip
+def test_on_a_small_pool_no_client_takes_all_connections(
+    tls: bool, all_of_them: int, most: int, of_client: int, clock: Any
+) -> None:
+    limits = Limits(connections=all_of_them, client_connections=4 if all_of_them == 5 else 128)
+    gate = Door(limits, Ledger(24 << 20, 24 << 20))
+    refusals = [gate.enter("a", Fake(), tls=tls) for _ in range(min(most, of_client))]
+    assert refusals == [None] * min(most, of_client)
+    assert (gate.most, gate.most_of_client) == (most, of_client)
+    for one in gate.open:
+        gate.phase(one, "request")
+    refusal = gate.enter("a", Fake(), tls=tls)
+    assert refusal is not None
+    assert refusal.expected.startswith(f"at most {min(most, of_client)}")
+    other = gate.enter("b", Fake(), tls=tls)
+    assert (other is None) is (of_client < most)
+
+
+@pytest.mark.parametrize(("whole", "status"), [(100, 429), (101, 413)])
+def test_a_claim_beyond_a_whole_share_is_not_told_to_come_again(whole: int, status: int) -> None:
+    ledger = Ledger(1000, 100)
+    ledger.claim("a", 1)
+    claim = ledger.claim("a", 50)
+    with pytest.raises(ServingError) as caught:
+        claim.resize(whole)
+    assert (caught.value.status, caught.value.retry_seconds is None) == (status, status == 413)
+
+
+def test_a_body_of_tiny_parts_takes_its_bytes() -> None:
+    class Request:
+        async def stream(self) -> Any:
+            for _ in range(5_000):
+                await asyncio.sleep(0)
+                yield bytes(bytearray(b"xy"))
+
+    async def whole() -> int:
+        body = Body(cast("Any", Request()), 10_000, Limits())
+        tracemalloc.start()
+        try:
+            assert await body.whole(Ledger(1 << 20, 1 << 20).claim("a")) == b"xy" * 5_000
+            assert b"".join([piece async for piece in body.pieces()]) == b"xy" * 5_000
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    # With a list of parts, each takes about 40 bytes.
+    assert asyncio.run(whole()) < 150_000
 
 
 @pytest.mark.parametrize(
@@ -289,7 +346,8 @@ def test_ages_are_written_once_a_minute(
         '{"version": 1, "seconds": -1, "used": {}}', '{"version": 1, "seconds": NaN, "used": {}}',
         '{"version": 1, "seconds": true, "used": {}}', '{"version": 1, "seconds": 1, "used": []}',
         '{"version": 1, "seconds": 1, "used": {"a": "x"}}', '{"version": 1, "seconds": 1}',
-        "[" * 100_000,
+        "[" * 100_000, '{"version": 1, "seconds": 1' + "0" * 400 + ', "used": {}}',
+        '{"version": 1, "seconds": 1e12, "used": {}}',
     ],
 )  # fmt: skip
 def test_damaged_ages_make_all_sets_new(text: str, tmp_path: Path, age: Any) -> None:

@@ -36,6 +36,8 @@ def members(source: Source) -> dict[str, Tensor]:
                 entry.filename.removesuffix(SUFFIX): _member(archive, entry, name)
                 for entry in entries
             }
+    except _Outside as error:
+        raise LoadError(f"{name}: expected an archive of arrays: {error}") from error
     except (LoadError, MemoryError, OSError):
         raise
     except Exception as error:
@@ -90,6 +92,10 @@ def _member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, name: str) -> Tens
     return _core.npy_of(bytes(held), place)
 
 
+class _Outside(OSError):
+    """A place before the beginning of an archive."""
+
+
 class _Mapped(RawIOBase):
     """The bytes of a mapped file or of memory, to be read where they are used."""
 
@@ -109,7 +115,8 @@ class _Mapped(RawIOBase):
     def seek(self, offset: int, whence: int = 0) -> int:
         place = offset + (0, self._place, len(self._mapped))[whence]
         if place < 0:
-            raise ValueError(f"a place {-place} bytes before the beginning")
+            # As files do: `zipfile` tries places that short archives do not have.
+            raise _Outside(f"a place {-place} bytes before the beginning")
         self._place = place
         return place
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable
-from math import isfinite
 from pathlib import Path
 from time import monotonic
 
-from cloakwork import files
+from cloakwork import files, strict
+from cloakwork.errors import LoadError
 
 log = logging.getLogger("cloakwork.serving")
 
@@ -22,6 +22,8 @@ _VERSION = 1
 # A file is not written more often, except at the end.
 _NOTED_SECONDS = 60.0
 _MOST_BYTES = 1 << 24
+# About 3,000 years.
+_MOST_SECONDS = 1e11
 
 
 class Ages:
@@ -52,7 +54,10 @@ class Ages:
         self._used.pop(name, None)
 
     def note(self, names: Iterable[str], *, now: bool = False) -> None:
-        """Write the ages of these sets, about once a minute or `now`; OSError where that fails."""
+        """Write the ages of these sets, about once a minute or `now`.
+
+        Raises OSError, or SaveError where a folder or a link has the file's name.
+        """
         if not now and self.now - self._noted < _NOTED_SECONDS:
             return
         self._noted = self.now
@@ -71,12 +76,12 @@ def _stored(path: Path) -> tuple[float, dict[str, float]]:
     try:
         if path.is_symlink() or path.stat().st_size > _MOST_BYTES:
             raise ValueError
-        told = json.loads(files.read(path))
+        told = strict.parsed(files.read(path), path.name)
         if told["version"] != _VERSION:
             raise ValueError
         used = {str(name): _seconds(value) for name, value in told["used"].items()}
         return _seconds(told["seconds"]), used
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, LoadError, ValueError, KeyError, TypeError, AttributeError):
         log.warning("%s is damaged: the ages of keys begin anew", path.name)
         return 0.0, {}
 
@@ -84,6 +89,6 @@ def _stored(path: Path) -> tuple[float, dict[str, float]]:
 def _seconds(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise TypeError
-    if not isfinite(value) or value < 0:
+    if not 0 <= value <= _MOST_SECONDS:
         raise ValueError
     return float(value)

@@ -79,11 +79,14 @@ async def _clean(desk: Desk) -> None:
     """Close connections that are late, and remove what expired, some times a second."""
     while True:
         await asyncio.sleep(_TICK_SECONDS)
-        desk.door.tick(monotonic())
         try:
+            desk.door.tick(monotonic())
             desk.expire()
         except OSError as error:
             log.error("files of keys cannot be removed: %s", error.strerror)
+        except Exception:
+            # It goes on: without it no deadline holds.
+            log.error("cleaning failed", exc_info=True)
 
 
 async def _refused(_: Request, error: Exception) -> Response:

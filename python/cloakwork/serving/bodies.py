@@ -102,33 +102,30 @@ class Body:
 
         The last piece before a lost connection is given, too; then ClientDisconnect is raised.
         """
-        held: list[bytes] = []
-        size = 0
+        # Not a list: each of many small parts would take more than its bytes.
+        held = bytearray()
         stream = self._received()
         while True:
             try:
-                held.append(await anext(stream))
+                held += await anext(stream)
             except (StopAsyncIteration, ClientDisconnect, ServingError) as ending:
-                yield b"".join(held)
+                yield bytes(held)
                 if isinstance(ending, StopAsyncIteration):
                     return
                 raise
-            size += len(held[-1])
-            if size >= PIECE_BYTES:
-                yield b"".join(held)
-                held, size = [], 0
+            if len(held) >= PIECE_BYTES:
+                yield bytes(held)
+                held = bytearray()
 
     async def whole(self, claim: Claim) -> bytes:
         """The whole body, of which each part is claimed before it is kept."""
-        held: list[bytes] = []
-        size = 0
+        held = bytearray()
         async for piece in self._received():
-            size += len(piece)
-            claim.resize(size)
-            held.append(piece)
-        # The parts, and the whole.
-        claim.resize(2 * size)
-        return b"".join(held)
+            claim.resize(len(held) + len(piece))
+            held += piece
+        # What has arrived, and its copy.
+        claim.resize(2 * len(held))
+        return bytes(held)
 
     async def ending(self) -> tuple[int, bytes]:
         """The length and the last 32 bytes of a body, of which nothing else is kept."""

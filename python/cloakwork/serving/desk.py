@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect
 from cloakwork.errors import LoadError, ParamError, ServingError
 from cloakwork.fhe.security import admit
 from cloakwork.serving import bodies, names, refusals
-from cloakwork.serving.door import Door
+from cloakwork.serving.door import TLS_BYTES, Door
 from cloakwork.serving.engine import Engine
 from cloakwork.serving.keystore import KeyStore, Upload
 from cloakwork.serving.ledger import Claim, Ledger, client_at
@@ -44,6 +44,9 @@ _ANSWER_BYTES = 1 << 16
 # Inputs in memory, at most, by their bytes in a file: words grow to eight bytes, and a half of a
 # fresh ciphertext is made from its seed.
 _EXPANSION = 4
+# What an upload of pieces of 1 MiB claims: its room, and a piece as it is joined, which may end
+# with one more part, twice.
+_LEAST_UPLOAD = _UPLOAD_BYTES + 2 * (bodies.PIECE_BYTES + (1 << 17))
 
 
 class Desk:
@@ -56,7 +59,7 @@ class Desk:
         self.models = {model.name: model for model in models}
         self.described = {model.name: model.describe() for model in models}
         left, held = _memory(models, limits)
-        share = held // 2 if limits.client_bytes is None else min(limits.client_bytes, held)
+        share = _share(models, limits, held)
         self.ledger = Ledger(held, share)
         self.door = Door(limits, self.ledger)
         self.resident = ResidentKeys(left, limits.insecure, self._forget)
@@ -99,6 +102,7 @@ class Desk:
     def expire(self) -> None:
         """Remove everything that nobody used for too long."""
         self.runs.expire()
+        self.engine.prune()
         self.store.expire()
 
     async def receive_keys(self, request: Request, fingerprint: str) -> dict[str, object]:
@@ -303,9 +307,39 @@ def _memory(models: Sequence[Servable], limits: Limits) -> tuple[int, int]:
     left = total - peak
     held = limits.held_bytes
     if held is None:
-        held = min(max(left // 4, _LEAST_HELD), _MOST_HELD)
+        held = max(min(max(left // 4, _LEAST_HELD), _MOST_HELD), 2 * _least(models)[0])
     if held >= left:
         taken = f"{peak} for runs, {held} for requests"
         allowed = f"more than {peak + held}: {taken}, and room for keys"
         raise ParamError("memory_bytes", total, allowed)
     return left - held, held
+
+
+def _least(models: Sequence[Servable]) -> tuple[int, str]:
+    """The least share with which one client can upload keys and run each model; and for what."""
+    least = (0, "")
+    for model in models:
+        body = model.input_bytes // _EXPANSION
+        run = max((1 + _EXPANSION) * body, RUN_BYTES + model.input_bytes + model.result_bytes)
+        least = max(least, (run, f"a run of {model.name}, with its inputs and its result"))
+        if model.needs:
+            least = max(least, (_LEAST_UPLOAD, "a piece of an upload of keys"))
+    return least
+
+
+def _share(models: Sequence[Servable], limits: Limits, held: int) -> int:
+    """The bytes of one client; ParamError for those with which a model can never be served."""
+    least, what = _least(models)
+    if limits.client_bytes is None:
+        needed, share = 2 * least, held // 2
+        why = f"twice {least}, which one client needs for {what}"
+    else:
+        needed, share = least + TLS_BYTES, min(limits.client_bytes, held)
+        why = f"{least} for {what}, and a connection"
+        if limits.client_bytes < least:
+            allowed = f"at least {least}, for {what}"
+            raise ParamError("client_bytes", limits.client_bytes, allowed)
+    needed = max(needed, least + TLS_BYTES)
+    if held < needed:
+        raise ParamError("held_bytes", held, f"at least {needed}: {why}")
+    return share

@@ -6,8 +6,10 @@ are in a request, it is answered with 503 and closed.  None of that asks for a t
 
 from __future__ import annotations
 
+import logging
 import resource
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
@@ -18,6 +20,8 @@ from cloakwork.serving.ledger import Claim, Ledger
 
 if TYPE_CHECKING:
     from cloakwork.serving.limits import Limits
+
+log = logging.getLogger("cloakwork.serving")
 
 # What a connection holds at most beside a body that is read: the head of a request, a piece of a
 # body as it is received and as it is passed on, a piece of an answer; with TLS its buffers.
@@ -67,20 +71,33 @@ class Door:
         self._limits, self._ledger = limits, ledger
         self.open: dict[Held, Place] = {}
         self._clients: Counter[str] = Counter()
-        memory = ledger.pool_bytes // _PART // PLAIN_BYTES
         room = _descriptors(limits.connections + BACKLOG + _OWN_FILES) - _OWN_FILES
         self.backlog = max(min(BACKLOG, room // 3), _LEAST_BACKLOG)
-        self.most = max(min(limits.connections, memory, room - self.backlog), 1)
+        self._room = min(limits.connections, room - self.backlog)
+        self._hold(PLAIN_BYTES)
+
+    def _hold(self, size: int) -> None:
+        """Set how many connections of a size there are, in all and of a client.
+
+        Where memory or descriptors allow fewer than the limits say, no client has more than half
+        of them, unless its limit is that of all, as behind a proxy.
+        """
+        limits = self._limits
+        self.most = max(min(self._room, self._ledger.pool_bytes // _PART // size), 1)
+        self.most_of_client = limits.client_connections
+        if self.most < limits.connections > limits.client_connections:
+            self.most_of_client = min(self.most_of_client, max(self.most // 2, 1))
 
     def enter(self, client: str, held: Held, *, tls: bool = False) -> ServingError | None:
         """Give a connection a place, or return the refusal."""
-        limit = self._limits.client_connections
+        size = TLS_BYTES if tls else PLAIN_BYTES
+        self._hold(size)
+        limit = self.most_of_client
         if self._clients[client] >= limit and not self._evict(client):
             return refusals.busy("connections", f"at most {limit} of a client", "more", 1)
         if len(self.open) >= self.most and not self._evict(None):
             return refusals.busy("connections", f"at most {self.most}", "more", 1)
         claim = Claim(self._ledger, None)
-        size = TLS_BYTES if tls else PLAIN_BYTES
         try:
             claim.resize(size)
         except ServingError as full:
@@ -128,8 +145,13 @@ class Door:
     def tick(self, now: float) -> None:
         """Close the connections that waited too long."""
         for place in list(self.open.values()):
-            if self._is_late(place, now):
-                self._close(place)
+            try:
+                if self._is_late(place, now):
+                    self._close(place)
+            except Exception:
+                log.error("a connection cannot be watched, and is closed", exc_info=True)
+                with suppress(Exception):
+                    self._close(place)
 
     def _is_late(self, place: Place, now: float) -> bool:
         limits, found = self._limits, place.held.unwritten()

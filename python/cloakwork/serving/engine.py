@@ -73,12 +73,21 @@ class Engine:
 
     async def submit(self, run: Run) -> None:
         """Queue a run; its keys stay on the disk until it is over."""
+        self.prune()
         if run.keys is not None:
             run.pinned = self._store.get(run.keys)
             run.pinned.pins += 1
         async with self._arrived:
             self._pending.append(run)
             self._arrived.notify()
+
+    def prune(self) -> None:
+        """Drop waiting runs that are over, as cancelled ones are, with the hold on their keys."""
+        over = {run for run in self._pending if run.is_over}
+        for run in over:
+            _unpin(run)
+        if over:
+            self._pending = deque(run for run in self._pending if run not in over)
 
     async def _work(self) -> None:
         while True:
@@ -92,8 +101,7 @@ class Engine:
             finally:
                 self._running.difference_update(batch)
                 for run in batch:
-                    if run.pinned is not None:
-                        run.pinned.pins -= 1
+                    _unpin(run)
 
     def _taken(self) -> list[Run]:
         """The oldest run, and pending ones of the same model and keys."""
@@ -186,6 +194,12 @@ class Engine:
         hint = "ask for a longer limit, or send less"
         for run in group:
             run.end("failed", failure=ServingError(refusals.SLOW, "run", most, "longer", hint))
+
+
+def _unpin(run: Run) -> None:
+    if run.pinned is not None:
+        run.pinned.pins -= 1
+        run.pinned = None
 
 
 def _fail(batch: list[Run], error: Exception) -> None:

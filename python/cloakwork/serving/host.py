@@ -32,6 +32,8 @@ class Place:
 
     def __post_init__(self) -> None:
         """Raises ParamError for a port that does not exist, and for files that do not."""
+        bare = self.host.removeprefix("[").removesuffix("]")
+        object.__setattr__(self, "host", bare)
         if not 0 <= self.port <= _MOST_PORT:
             raise ParamError("--port", self.port, f"0 (any free one) to {_MOST_PORT}")
         if self.ssl_keyfile is not None and self.ssl_certfile is None:
@@ -53,6 +55,11 @@ class Place:
     def scheme(self) -> str:
         """The scheme of its address: http, or https with a certificate."""
         return "http" if self.ssl_certfile is None else "https"
+
+    def address(self, port: int) -> str:
+        """Its address at the port that it got; of IPv6 in brackets."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{self.scheme}://{host}:{port}"
 
 
 def run(
@@ -78,19 +85,24 @@ def run(
         say(f"keys of clients: {folder}")
         if token is not None and place.scheme == "http":
             say("the token is sent in plain: use --ssl-certfile, or a proxy with TLS in front")
-        say(f"serving at {place.scheme}://{place.host}:{port}; Ctrl-C ends it")
+        say(f"serving at {place.address(port)}; Ctrl-C ends it")
         uvicorn.Server(config).run(sockets=[listening])
 
 
 def _certificate(certificate: Path, private: Path | None) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        context.load_cert_chain(certificate, private)
+        context.load_cert_chain(certificate, private, _no_pass_phrase)
     except OSError as error:
         got = f"{certificate} with {private or certificate}"
-        allowed = f"a certificate and its private key, PEM: {error}"
+        allowed = f"a certificate and its private key, PEM, without a pass phrase: {error}"
         raise ParamError("--ssl-certfile", got, allowed) from error
     return context
+
+
+def _no_pass_phrase() -> str:
+    """In the place of OpenSSL's question at the terminal, which a server's start would wait for."""
+    raise OSError("the private key has a pass phrase")
 
 
 def _listening(place: Place) -> socket.socket:

@@ -17,8 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
+from typing import TypeVar
 
-from cloakwork.errors import LoadError, ServingError
+from cloakwork.errors import LoadError, SaveError, ServingError
 from cloakwork.fhe.files import container
 from cloakwork.serving import refusals
 from cloakwork.serving.ages import Ages
@@ -30,6 +31,8 @@ log = logging.getLogger("cloakwork.serving")
 
 _NAME = re.compile(r"[0-9a-f]{64}")
 _MOST_HEAD = 1 << 22
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -100,10 +103,14 @@ class KeyStore:
 
     def close(self) -> None:
         """Keep the ages, and give the folder back."""
+        self._note(now=True)
+        self.folder.close()
+
+    def _note(self, *, now: bool = False) -> None:
         try:
-            self.ages.note(self._sets, now=True)
-        finally:
-            self.folder.close()
+            self.ages.note(self._sets, now=now)
+        except (OSError, SaveError) as error:
+            log.error("the ages of keys cannot be kept: %s", error)
 
     @staticmethod
     def check_name(fingerprint: str) -> None:
@@ -325,12 +332,22 @@ class KeyStore:
         now = self.ages.now
         for one in list(self._sets.values()):
             if not one.pins and now - self._last_use(one) > self._limits.key_seconds:
-                self._drop(one)
+                self._try(self._drop, one)
         now = monotonic()
         for upload in list(self.uploads.values()):
             if not upload.busy and now - upload.touched > self._limits.upload_seconds:
-                self.discard(upload)
-        self.ages.note(self._sets)
+                # One that cannot be removed is tried again as late.
+                upload.touched = now
+                self._try(self.discard, upload)
+        self._note()
+
+    @staticmethod
+    def _try(remove: Callable[[T], None], one: T) -> None:
+        """Remove one; an error of the disk is logged, and keeps none of the others."""
+        try:
+            remove(one)
+        except OSError as error:
+            log.error("a file of keys cannot be removed: %s", error.strerror)
 
     def _last_use(self, one: KeySet) -> float:
         return self.ages.last_use(one.fingerprint)

@@ -65,12 +65,18 @@ class Ledger:
         made.resize(size_bytes)
         return made
 
-    def check(self, client: str | None, more: int) -> None:
+    def check(self, client: str | None, more: int, held: int = 0) -> None:
         """ServingError, 429 or 503, unless a client can have as many more bytes.
+
+        held   what the claim has already: one beyond a whole share never fits, which is 413
 
         No share counts for None: such bytes are limited by their number.
         """
         if client is not None:
+            if (whole := held + more) > (most := min(self.client_bytes, self.pool_bytes)):
+                hint = "send less, or ask for a larger --client-quota and --held-quota"
+                wanted = f"at most {most} bytes of one client"
+                raise ServingError(refusals.LARGE, "memory", wanted, f"{whole}", hint)
             self._relieve(client, self.used_by(client) + more - self.client_bytes)
             if (used := self.used_by(client)) + more > self.client_bytes:
                 wanted = f"at most {self.client_bytes} bytes of one client"
@@ -105,12 +111,12 @@ class Claim:
         self._ledger = ledger
 
     def resize(self, size_bytes: int) -> None:
-        """Have as many bytes; ServingError, 429 or 503, where there are not as many more.
+        """Have as many bytes; ServingError, 413, 429 or 503, where there are not as many more.
 
         A refused claim stays as it was.
         """
         if size_bytes > self.size_bytes:
-            self._ledger.check(self.client, size_bytes - self.size_bytes)
+            self._ledger.check(self.client, size_bytes - self.size_bytes, self.size_bytes)
         self.settle(size_bytes)
 
     def settle(self, size_bytes: int) -> None:

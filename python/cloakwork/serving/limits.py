@@ -18,7 +18,8 @@ class Limits:
 
     request_bytes     the longest body of a run
     held_bytes        all bytes of connections, requests, waiting inputs and kept results; default:
-                      a quarter of what the runs leave of `memory_bytes`, 16 MiB to 1 GiB
+                      a quarter of what the runs leave of `memory_bytes`, 16 MiB to 1 GiB, or
+                      twice what one run of a model needs
     client_bytes      those of the requests and results of one client, by its address; default:
                       half of `held_bytes`
     connections       open ones; a new one takes the place of one that waits for a request

@@ -34,6 +34,8 @@ class OwnFolder:
             if path.stat().st_mode & _OTHERS_WRITE:
                 allowed = f"a folder that its owner alone writes to: chmod go-w {place}"
                 raise ParamError("folder", place, allowed)
+            if not os.access(path, os.W_OK | os.X_OK):
+                raise ParamError("folder", place, f"a folder to write to: chmod u+rwx {place}")
             self._handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             flock(self._handle, LOCK_EX | LOCK_NB)
         except BlockingIOError:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import json
 import ssl
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 import h11
 import uvicorn
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from cloakwork.errors import ServingError
 from cloakwork.serving import refusals
 from cloakwork.serving.door import Door
 from cloakwork.serving.ledger import client_at
@@ -22,7 +24,6 @@ from cloakwork.serving.ledger import client_at
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from cloakwork.errors import ServingError
     from cloakwork.serving.limits import Limits
 
 _HEAD_BYTES = 1 << 14
@@ -76,13 +77,15 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
         self._early: bytes | None = None
         self._handshake: asyncio.Task[None] | None = None
         self._raw: asyncio.Transport | None = None
+        self._is_of_uvicorns_tls = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take a place; with TLS, begin the handshake, which the place's time is for."""
         self._raw = transport
         peer = transport.get_extra_info("peername")
         client = client_at(str(peer[0]) if isinstance(peer, tuple) and peer else None)
-        tls = self._tls is not None or transport.get_extra_info("sslcontext") is not None
+        self._is_of_uvicorns_tls = transport.get_extra_info("sslcontext") is not None
+        tls = self._tls is not None or self._is_of_uvicorns_tls
         refusal = self._door.enter(client, self, tls=tls)
         if refusal is not None:
             self._raw = None
@@ -148,6 +151,21 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
             self._passes_over = False
             self._door.phase(self, "idle")
 
+    def send_400_response(self, msg: str) -> None:
+        """Refuse bytes that are no HTTP, and close; a request that they are a part of ends."""
+        if self.transport.is_closing():
+            return
+        cycle: RequestResponseCycle | None = self.cycle
+        if cycle is not None and not cycle.response_complete:
+            # Its application neither waits on, nor answers, nor closes the connection again.
+            cycle.disconnected = True
+            cycle.message_event.set()
+        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
+            wanted, hint = "HTTP/1.1", "send it again; a body has a stated length"
+            found = ServingError(refusals.BAD, "the request", wanted, "other bytes", hint)
+            self.transport.write(_answer(found))
+        self.transport.close()
+
     def on_response_complete(self) -> None:
         """Wait for the next request; of a body that nobody read, pass over the rest for a while.
 
@@ -172,15 +190,19 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
 
     def unwritten(self) -> tuple[int, int]:
         """The bytes of an answer that the client has not taken; and how often it took some."""
-        return (self.transport.get_write_buffer_size() if self._is_made else 0), self._taken
+        if not self._is_made or self._raw is None:
+            return 0, self._taken
+        if not self.transport.is_closing():
+            return self.transport.get_write_buffer_size(), self._taken
+        # asyncio's transport of TLS cannot say it once it was closed twice; the one below it can.
+        left = 0 if self._is_of_uvicorns_tls else self._raw.get_write_buffer_size()
+        return left, self._taken
 
     def drop(self) -> None:
         """Close it at once."""
         if self._handshake is not None and not self._handshake.done():
             self._handshake.cancel()
-        if self._is_made:
-            self.transport.abort()
-        elif self._raw is not None:
+        if self._raw is not None:
             self._raw.abort()
 
     def shutdown(self) -> None:
@@ -193,9 +215,11 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
 
 def _answer(refusal: ServingError) -> bytes:
     body = json.dumps(refusals.as_json(refusal)).encode()
+    retry = refusal.retry_seconds
+    advice = "" if retry is None else f"Retry-After: {retry}\r\n"
     head = (
-        f"HTTP/1.1 {refusal.status} Service Unavailable\r\nContent-Type: application/json\r\n"
-        f"Content-Length: {len(body)}\r\nRetry-After: {refusal.retry_seconds}\r\n"
+        f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n{advice}"
         "Connection: close\r\n\r\n"
     )
     return head.encode() + body

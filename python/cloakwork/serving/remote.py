@@ -97,9 +97,11 @@ class Remote(Here):
         if ca is not None and url.startswith("http:"):
             raise ParamError("ca", fspath(ca), "an https:// address, which has a certificate")
         self._timeout = timeout
+        # What stays in this machine goes to no proxy that the environment names.
+        stays = found.scheme == "http" and exposure.is_loopback(found.host)
         self._http = httpx.Client(
             base_url=found, verify=_trusted(ca), transport=transport,
-            headers=headers,
+            headers=headers, trust_env=not stays,
         )  # fmt: skip
         # Where keys are from, for a server that forgets them, and the longest results of models.
         self._uploaded: dict[str, EvaluationKeys | str | PathLike[str]] = {}
@@ -251,7 +253,7 @@ class Remote(Here):
             done, total = _steps(answer)
             if progress is not None:
                 progress(done, total)
-            wait = {} if progress is None else {"wait": "0.2"}
+            wait, asked = {} if progress is None else {"wait": "0.2"}, monotonic()
             try:
                 answer = self._repeated("GET", f"/v1/runs/{run}/result", until, most, params=wait)
             except ServingError as error:
@@ -259,6 +261,9 @@ class Remote(Here):
                 if error.status != _MISSING:
                     raise
                 answer = begin()
+            # A server that does not wait, as it should, is not asked without a pause.
+            if answer.status == _ACCEPTED:
+                sleep(max(0.0, asked + _FIRST_PAUSE - monotonic()))
         return answer.content
 
     def _longest(self, model: str) -> int:

@@ -58,6 +58,10 @@ class Servable(Protocol):
         """The planned memory of a run, without keys."""
 
     @property
+    def input_bytes(self) -> int:
+        """The inputs of a request in memory."""
+
+    @property
     def result_bytes(self) -> int:
         """The longest file of results."""
 
@@ -141,6 +145,11 @@ class ServedProgram(Constant):
     def peak_bytes(self, threads: int | None) -> int:
         """The planned memory of a run, without keys."""
         return self._program.memory(threads=threads)[1]
+
+    @property
+    def input_bytes(self) -> int:
+        """The inputs of a request in memory: their words."""
+        return sum(held_bytes(one) for one in self._inputs.values())
 
     @property
     def result_bytes(self) -> int:
