@@ -175,7 +175,11 @@ def test_errors_of_what_the_client_computes_are_stated_apart() -> None:
         np.abs(client.decrypt(server.run(client.encrypt(row))) - estimator.predict(row[None])).max()
         for row in rows
     ]
-    assert model.report.error < max(off) <= stated
+    assert max(off) <= stated
+    # How large the noise of one run is, is chance; how much exponentials enlarge it is not.
+    largest = float(estimator.predict(features).max())
+    assert largest > 3
+    assert stated > 0.9 * largest * model.report.error
     assert stated < model.report.accepted_result_errors[name]
     assert f"by encryption, for inputs like the sample: {name} {stated:.2g}" in model.describe()
     assert model.report_json["result_errors"] == {name: stated}

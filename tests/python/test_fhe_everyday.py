@@ -206,7 +206,11 @@ def test_ciphertexts_may_stand_in_sets_and_lists() -> None:
     assert X in [X, Y]
     assert X != None  # noqa: E711
     assert +X is X
-    assert copy.copy(X) is copy.deepcopy(X) is X
+    assert copy.copy(X) is X
+    apart = copy.deepcopy(X)
+    assert error(KEYS, apart, A) < 1e-6
+    apart.data[...] = 0
+    assert error(KEYS, X, A) < 1e-6
 
 
 def test_numpy_s_scalars_and_arrays_leave_arithmetic_to_ciphertexts() -> None:
