@@ -12,15 +12,13 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-from cloakwork.demo.merkle import CIRCUITS
-from cloakwork.demo.node import Missing, Node
+from cloakwork.demo.node import Node
 from measured.rows import record
+from measured.snarkjs import beside_snarkjs
 
-ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 5
 BITS = 440
 RATIO, SECONDS = 9.0, 0.15
@@ -33,13 +31,7 @@ component main = Sha256({BITS});
 
 def main() -> int:
     """Prove the same statement by both, and print the time of each."""
-    try:
-        node = Node.install(CIRCUITS / "package.json", ROOT / "out" / "node")
-    except Missing as missing:
-        print(f"snarkjs is left out, and so is this: {missing}")
-        return 0
-    with tempfile.TemporaryDirectory() as folder:
-        return _compare(node, Path(folder))
+    return beside_snarkjs(_compare)
 
 
 def _compare(node: Node, at: Path) -> int:

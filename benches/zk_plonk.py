@@ -11,16 +11,15 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 from cloakwork import zk
 from cloakwork.demo.merkle import CIRCUITS
-from cloakwork.demo.node import Missing, Node
+from cloakwork.demo.node import Node
 from measured.rows import record
+from measured.snarkjs import beside_snarkjs
 
-ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 5
 POWER = 11
 THREADS = 2
@@ -29,13 +28,7 @@ WHOLE, WARM = 8.0, 30.0
 
 def main() -> int:
     """Prove the same statement by both, and print the time of each."""
-    try:
-        node = Node.install(CIRCUITS / "package.json", ROOT / "out" / "node")
-    except Missing as missing:
-        print(f"snarkjs is left out, and so is this: {missing}")
-        return 0
-    with tempfile.TemporaryDirectory() as folder:
-        return _compare(node, Path(folder))
+    return beside_snarkjs(_compare)
 
 
 def _compare(node: Node, at: Path) -> int:

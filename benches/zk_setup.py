@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,15 +16,15 @@ from pathlib import Path
 import cloakwork as cw
 from cloakwork import files, ops
 from cloakwork._core import CeremonyHash
-from cloakwork.demo.merkle import CIRCUITS
-from cloakwork.demo.node import Missing, Node
+from cloakwork.demo.node import Node
 from cloakwork.zk import ceremony
 from cloakwork.zk.ceremony.contributions import HASH_BYTES, PublicKey, stored
 from cloakwork.zk.ceremony.powers_file import LAGRANGE, POWERS, Step, counts, header
 from cloakwork.zk.ceremony.sections import Groups, head, section, start, u32
 from cloakwork.zk.groth16.algebra import scalars
 from measured.rows import record
-from zk_groth16 import ROOT, _circuit, _ours
+from measured.snarkjs import beside_snarkjs
+from zk_groth16 import _circuit, _ours
 
 POWER, PREPARED_POWER, ROUNDS, RATIO = 15, 8, 3, 50.0
 SECRETS = {2: 1, 3: 1, 4: 3**100, 5: 5**100, 6: 5**100}
@@ -34,13 +33,7 @@ TAU = 7**90
 
 def main() -> int:
     """Make the same key by both, and print the time of each."""
-    try:
-        node = Node.install(CIRCUITS / "package.json", ROOT / "out" / "node")
-    except Missing as missing:
-        print(f"snarkjs is left out, and so is this: {missing}")
-        return 0
-    with tempfile.TemporaryDirectory() as folder:
-        return _compare(node, Path(folder))
+    return beside_snarkjs(_compare)
 
 
 def _compare(node: Node, at: Path) -> int:

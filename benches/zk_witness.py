@@ -15,16 +15,14 @@ import resource
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from cloakwork.demo.merkle import CIRCUITS
-from cloakwork.demo.node import Missing, Node
+from cloakwork.demo.node import Node
 from measured.rows import record
+from measured.snarkjs import beside_snarkjs
 
-ROOT = Path(__file__).resolve().parent.parent
 ROUNDS = 5
 GOALS = {"witness": 5.0, "fullprove": 15.0}
 BITS, HASHES = 440, 60
@@ -58,21 +56,18 @@ Times = tuple[float, float]
 
 def main() -> int:
     """Compute the same witnesses and proofs by both, and print the times of each."""
-    try:
-        node = Node.install(CIRCUITS / "package.json", ROOT / "out" / "node")
-    except Missing as missing:
-        print(f"snarkjs is left out, and so is this: {missing}")
-        return 0
-    with tempfile.TemporaryDirectory() as folder:
-        at = Path(folder)
-        shutil.copytree(node.folder / "node_modules" / "circomlib" / "circuits", at / "lib")
-        for name, (source, inputs) in SOURCES.items():
-            (at / f"{name}.circom").write_text(source)
-            (at / f"{name}.json").write_text(json.dumps(inputs))
-            options = ["--r1cs", "--wasm", "--O1", "-l", "lib"]
-            node.run("circom2", f"{name}.circom", *options, at=at)
-            _ours(at, "setup", f"{name}.r1cs", "-o", f"{name}.zkey", "--vkey", f"{name}.vk.json")
-            _compare(node, name, at)
+    return beside_snarkjs(_circuits)
+
+
+def _circuits(node: Node, at: Path) -> int:
+    shutil.copytree(node.folder / "node_modules" / "circomlib" / "circuits", at / "lib")
+    for name, (source, inputs) in SOURCES.items():
+        (at / f"{name}.circom").write_text(source)
+        (at / f"{name}.json").write_text(json.dumps(inputs))
+        options = ["--r1cs", "--wasm", "--O1", "-l", "lib"]
+        node.run("circom2", f"{name}.circom", *options, at=at)
+        _ours(at, "setup", f"{name}.r1cs", "-o", f"{name}.zkey", "--vkey", f"{name}.vk.json")
+        _compare(node, name, at)
     return 0
 
 
