@@ -7,9 +7,7 @@ secrets or open handles refuse, and say what to send instead.
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from importlib import import_module
-from pickle import PickleBuffer
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, SupportsIndex
 
 from cloakwork import _core, files
@@ -101,6 +99,9 @@ class Sendable:
             )
         data = self._packed()
         digest = _digest(type(self), kind, facts, data)
+        # Most processes send nothing.
+        from pickle import PickleBuffer
+
         late = int(protocol) >= _BUFFERS_FROM
         held = PickleBuffer(data) if late else bytes(memoryview(data))
         return received, (kind, held, digest, *facts)
@@ -149,6 +150,8 @@ def _class_of(kind: str) -> type[Sendable] | None:
 
 def _digest(cls: type[Sendable], kind: str, facts: tuple[Any, ...], data: Buffer) -> bytes:
     """Of the name and the facts; of the bytes, too, unless they have checksums and no facts."""
+    from hashlib import blake2b
+
     found = blake2b(repr((kind, facts)).encode(), digest_size=_DIGEST_BYTES)
     if facts or not cls._sealed:
         found.update(memoryview(data))

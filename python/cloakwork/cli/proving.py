@@ -113,9 +113,9 @@ def say_if_forgeable(key: object) -> None:
 def verify(vkey: Path, public: Path, proof: Path, *, asked: Invocation) -> int:
     """Say whether a proof holds."""
     with in_words(asked):
-        from cloakwork.zk.circom import systems
+        from cloakwork.zk.circom import verifying
 
-        holds = systems.verify(vkey, public, proof)
+        holds = verifying.verify(vkey, public, proof)
         if asked.as_json:
             print_json({"holds": holds})
         else:

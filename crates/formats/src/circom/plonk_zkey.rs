@@ -90,13 +90,7 @@ impl PlonkZkey {
         let file = Sections::parse(bytes, &KIND)?;
         refuse_other_protocols(file.section(1)?)?;
         let mut from = file.section(2)?;
-        let curve = from.base_prime()?;
-        let scalars_at = from.at;
-        if from.scalar_prime()? != curve {
-            from.at = scalars_at;
-            let expected = format!("the prime of scalars of {}", curve.snarkjs_name());
-            return Err(from.wrong(&expected, "another curve's"));
-        }
+        let curve = from.curve()?;
         let counts = Counts::read(&mut from, curve)?;
         let mut part = |size: usize| {
             let start = from.position();

@@ -249,6 +249,18 @@ impl<'a> Section<'a> {
         self.prime("prime of coordinates", Pairing::base_prime)
     }
 
+    /// Both primes, which must be of one curve.
+    pub(super) fn curve(&mut self) -> Result<Pairing, LoadError> {
+        let curve = self.base_prime()?;
+        let scalars_at = self.at;
+        if self.scalar_prime()? != curve {
+            self.at = scalars_at;
+            let expected = format!("the prime of scalars of {}", curve.snarkjs_name());
+            return Err(self.wrong(&expected, "another curve's"));
+        }
+        Ok(curve)
+    }
+
     fn prime(
         &mut self,
         what: &str,

@@ -81,13 +81,7 @@ impl Zkey {
         let file = Sections::parse(bytes, &KIND)?;
         refuse_other_protocols(file.section(1)?)?;
         let mut from = file.section(2)?;
-        let curve = from.base_prime()?;
-        let scalars_at = from.at;
-        if from.scalar_prime()? != curve {
-            from.at = scalars_at;
-            let expected = format!("the prime of scalars of {}", curve.snarkjs_name());
-            return Err(from.wrong(&expected, "another curve's"));
-        }
+        let curve = from.curve()?;
         let (wires, public, domain) = sizes(&mut from, curve)?;
         let (g1, g2) = (curve.g1_bytes(), curve.g2_bytes());
         let mut point = |size: usize| {

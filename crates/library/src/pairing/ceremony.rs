@@ -12,7 +12,7 @@ use chacha20::ChaCha20Rng;
 use chacha20::rand_core::{Rng, SeedableRng};
 use cloakwork_algebra::{Group, Pairing};
 
-/// A stream of numbers from a seed.
+/// A kind of value that is drawn from a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
     /// A scalar.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
@@ -17,8 +16,7 @@ from cloakwork.sending import Here
 from cloakwork.wording import kind_of
 from cloakwork.zk.circom import files
 from cloakwork.zk.circom.files import with_witness
-from cloakwork.zk.circom.statements import Proof, Public, Source, VerifyingKey, text_of
-from cloakwork.zk.forms import binary
+from cloakwork.zk.circom.statements import Proof, Public
 
 if TYPE_CHECKING:
     from cloakwork.programs.program import Program
@@ -135,19 +133,3 @@ class Prover(Here):
 
     def __repr__(self) -> str:
         return f"zk.{self.own!r}"
-
-
-def verify(vkey: Source, public: Source | Sequence[int] | Public, proof: Source) -> bool:
-    """`zk.groth16.verify` or `zk.plonk.verify`, as the verifying key says."""
-    with expecting("a verifying key, vkey.json", vkey, "vkey"):
-        text, name = text_of(vkey, "verifying key")
-        # Other libraries' files are all of Groth16.
-        is_text = binary.is_text(text)
-        protocol = _core.json_protocol(text, name, True) if is_text else "groth16"
-    if protocol == "plonk":
-        from cloakwork.zk.plonk.verifying import verify as verify_plonk
-
-        return verify_plonk(vkey, public, proof)
-    from cloakwork.zk.groth16.verifying import verify as verify_groth16
-
-    return verify_groth16(VerifyingKey.load(vkey), public, proof)

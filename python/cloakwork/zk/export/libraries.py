@@ -8,7 +8,7 @@ from cloakwork import files
 from cloakwork.errors import LoadError, ParamError
 from cloakwork.recognition import recognised
 from cloakwork.zk.circom.files import ProvingKey, read_zkey
-from cloakwork.zk.circom.statements import Proof, Public, VerifyingKey
+from cloakwork.zk.circom.statements import Proof, Public, VerifyingKey, is_text
 from cloakwork.zk.forms import binary
 from cloakwork.zk.groth16.algebra import point_bytes
 
@@ -64,7 +64,7 @@ def read(path: str | PathLike[str], curve: str | None = None) -> Statement:
     data = files.read(name)
     if data.startswith(b"zkey"):
         return read_zkey(name, check=False)
-    if binary.is_text(data):
+    if is_text(data):
         found = recognised(name)
         kind = _KINDS.get("" if found is None else found.name)
     else:

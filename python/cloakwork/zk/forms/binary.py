@@ -129,14 +129,6 @@ class _Cursor:
         return bytes(found)
 
 
-def is_text(data: bytes) -> bool:
-    """Whether bytes may be JSON: points and counts are not text."""
-    try:
-        return "\0" not in data.decode()
-    except UnicodeDecodeError:
-        return False
-
-
 def _key_counts(form: Form, data: bytes) -> tuple[int, int] | None:
     """Where the count of IC stands, and the count; None where the bytes do not fit."""
     at = sum(form.size(parts_of(name)) for name in _KEY[form.library])

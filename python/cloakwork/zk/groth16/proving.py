@@ -16,10 +16,7 @@ from cloakwork._core import Tensor
 from cloakwork.errors import LoadError, ParamError, ProofError, WitnessError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
-from cloakwork.once import once
-from cloakwork.programs.options import Budget, RunOptions, budgets_of, check_options
-from cloakwork.programs.program import Program
-from cloakwork.programs.tracing import trace
+from cloakwork.programs.options import RunOptions, check_options
 from cloakwork.sending import PLACE, Here, Sendable
 from cloakwork.zk.circom.files import (
     Circuit,
@@ -31,6 +28,7 @@ from cloakwork.zk.circom.files import (
     with_witness,
     wrong_key,
 )
+from cloakwork.zk.circom.provers import ProgramProver
 from cloakwork.zk.circom.statements import Proof, Public
 from cloakwork.zk.groth16.algebra import (
     MONTGOMERY_R,
@@ -56,7 +54,7 @@ _PIECES = 8
 
 
 @public("cloakwork.zk.groth16")
-class Prover(Sendable):
+class Prover(ProgramProver, Sendable):
     """A proving key with data that depend on it alone, and its program, for several proofs.
 
     `prove` makes a proof; calling the prover computes the points of one, as steps of its program.
@@ -74,9 +72,9 @@ class Prover(Sendable):
         root = field(f"{key.curve}.fr").root_number(2 * key.domain)
         self._shift = scalars(key.curve, [root])[0]
 
-    def __repr__(self) -> str:
-        return f"Prover({self.key!r}{', frugal' if self.frugal else ''})"
-
+    key: ProvingKey
+    # r and s.
+    _blinding_count = 2
     _sealed = False
     _fact_count = 1
 
@@ -129,28 +127,12 @@ class Prover(Sendable):
 
         return with_witness(proved, witness, wasm)
 
-    def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
-        """The prover as a program of `words` and `blinding`, traced once.
+    def _as_frugal(self) -> Prover:
+        return Prover(self.key, frugal=True)
 
-        It is the frugal program if the peak of the other one exceeds the budget.
-        """
-        together, devices = budgets_of(memory_budget)
-        most = together if devices is None else devices.get("cpu")
-        if most is None or self._program.memory(threads=threads)[1] <= most:
-            return self._program
-        return self._frugal_program
-
-    @once
-    def _program(self) -> Program:
-        # A trace uses only the shape and dtype of inputs.
-        word = ops.zeros((1, 4), _core.uint64)
-        words = ops.broadcast_to(word, (self.key.wires, 4))
-        return trace(self, words, scalars(self.key.curve, [0, 0]))
-
-    @once
-    def _frugal_program(self) -> Program:
-        prover = self if self.frugal else Prover(self.key, frugal=True)
-        return prover._program
+    @property
+    def _witness_wires(self) -> int:
+        return self.key.wires
 
     def quotient(self, witness: Tensor) -> Tensor:
         """Values of A B - C on the coset, [n]."""

@@ -11,10 +11,7 @@ from cloakwork._core import Tensor
 from cloakwork.errors import ParamError, ProofError, WitnessError
 from cloakwork.fields.parameters import ORDERS
 from cloakwork.lazy import public
-from cloakwork.once import once
-from cloakwork.programs.options import Budget, RunOptions, budgets_of, check_options
-from cloakwork.programs.program import Program
-from cloakwork.programs.tracing import trace
+from cloakwork.programs.options import RunOptions, check_options
 from cloakwork.sending import Here, Sendable
 from cloakwork.zk.circom.files import (
     Circuit,
@@ -24,6 +21,7 @@ from cloakwork.zk.circom.files import (
     with_witness,
     wrong_key,
 )
+from cloakwork.zk.circom.provers import ProgramProver
 from cloakwork.zk.circom.statements import Public
 from cloakwork.zk.groth16.algebra import drawn_scalars, from_words, joined, point_bytes, scalars
 from cloakwork.zk.groth16.proving import check_witness, differing
@@ -45,7 +43,7 @@ _PIECES = 8
 
 
 @public("cloakwork.zk.plonk")
-class Prover(Here):
+class Prover(ProgramProver, Here):
     """A proving key with data that depend on it alone, and its program, for several proofs.
 
     `prove` makes a proof; calling the prover computes the parts of one, as steps of its program.
@@ -55,6 +53,8 @@ class Prover(Here):
              values of the key's polynomials, are kept.  Never of a frugal prover
     """
 
+    key: ProvingKey
+    _blinding_count = _BLINDING
     _stays = "send the path of the key's file, and make one where proofs are made"
 
     def __init__(self, key: ProvingKey, *, frugal: bool = False, keeps: bool = True) -> None:
@@ -62,9 +62,6 @@ class Prover(Here):
             raise wrong_key(key, "PLONK")
         self.key, self.frugal = key, frugal
         self._rounds = Rounds(key, keeps=keeps and not frugal)
-
-    def __repr__(self) -> str:
-        return f"Prover({self.key!r}{', frugal' if self.frugal else ''})"
 
     def prove(
         self,
@@ -87,31 +84,16 @@ class Prover(Here):
 
         return with_witness(proved, witness, wasm)
 
-    def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
-        """The prover as a program of `words` and `blinding`, traced once.
+    def _as_frugal(self) -> Prover:
+        return Prover(self.key, frugal=True)
 
-        It is the frugal program if the peak of the other one exceeds the budget.
-        """
-        together, devices = budgets_of(memory_budget)
-        most = together if devices is None else devices.get("cpu")
-        if most is None or self._rounds.kept_bytes + self._peak(threads) <= most:
-            return self._program
-        return self._frugal_program
+    @property
+    def _witness_wires(self) -> int:
+        return self.key.circuit_wires
 
-    def _peak(self, threads: int | None) -> int:
-        return self._program.memory(threads=threads)[1]
-
-    @once
-    def _program(self) -> Program:
-        # A trace uses only the shape and dtype of inputs.
-        word = ops.zeros((1, 4), _core.uint64)
-        words = ops.broadcast_to(word, (self.key.circuit_wires, 4))
-        return trace(self, words, scalars(self.key.curve, [0] * _BLINDING))
-
-    @once
-    def _frugal_program(self) -> Program:
-        prover = self if self.frugal else Prover(self.key, frugal=True)
-        return prover._program
+    @property
+    def _kept_bytes(self) -> int:
+        return self._rounds.kept_bytes
 
     def rows(self, words: Tensor) -> Tensor:
         """The wires of each gate, and the public signals negated: scalars [4, domain]."""

@@ -1,0 +1,24 @@
+"""Verification of proofs of any system: the verifying key tells which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cloakwork import _core
+from cloakwork.recognition import expecting
+from cloakwork.zk.circom.statements import Public, Source, VerifyingKey, is_text, text_of
+
+
+def verify(vkey: Source, public: Source | Sequence[int] | Public, proof: Source) -> bool:
+    """`zk.groth16.verify` or `zk.plonk.verify`, as the verifying key says."""
+    with expecting("a verifying key, vkey.json", vkey, "vkey"):
+        text, name = text_of(vkey, "verifying key")
+        # Other libraries' files are all of Groth16.
+        protocol = _core.json_protocol(text, name, True) if is_text(text) else "groth16"
+    if protocol == "plonk":
+        from cloakwork.zk.plonk.verifying import verify as verify_plonk
+
+        return verify_plonk(vkey, public, proof)
+    from cloakwork.zk.groth16.verifying import verify as verify_groth16
+
+    return verify_groth16(VerifyingKey.load(vkey), public, proof)
