@@ -201,7 +201,7 @@ def test_a_run_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 def test_a_client_that_pauses_in_its_body_is_refused(tmp_path: Path) -> None:
     keys = CONTEXT.keygen(rotations=[1]).evaluation.to_bytes()
     # Longer than a client on a busy machine pauses.
-    app = served(tmp_path, Limits(insecure=True, read_seconds=2))
+    app = served(tmp_path, Limits(insecure=True, read_seconds=5))
     name = keys[-32:].hex()
     with running(app) as url, httpx.Client(base_url=url) as raw:
 
