@@ -129,7 +129,7 @@ def test_cancelled_runs_leave_the_queue_and_their_keys() -> None:
 
     async def pending() -> list[int]:
         store, ledger, found = Store(), Ledger(1 << 20, 1 << 20), []
-        engine = Engine(SHORT, cast("Any", store), cast("Any", None))
+        engine = Engine(SHORT, cast("Any", store))
         for number in range(5):
             run = Run(f"{number}", cast("Any", None), "k", (), {}, ledger.claim("a", 9))
             await engine.submit(run)

@@ -5,7 +5,7 @@ docs/serving.md describes both.  The server's modules load no class that holds a
 
 from typing import TYPE_CHECKING, Any
 
-from cloakwork.serving.limits import Limits
+from cloakwork.serving.limits import Limits, ProverLimits, ServerLimits
 from cloakwork.serving.servable import Servable, ServedProgram
 
 if TYPE_CHECKING:
@@ -19,9 +19,11 @@ __all__ = [
     "Limits",
     "ModelClient",
     "ProgramClient",
+    "ProverLimits",
     "Remote",
     "Servable",
     "ServedProgram",
+    "ServerLimits",
     "client_of",
     "create_app",
     "uvicorn_config",

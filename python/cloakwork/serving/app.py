@@ -1,33 +1,21 @@
-"""The server's addresses: models, evaluation keys, runs.
-
-Every refusal is JSON with `error`, `expected`, `got` and `hint`.
-"""
+"""The addresses of a server of models: models, evaluation keys, runs."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from time import monotonic
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
-from cloakwork.errors import CloakworkError, ServingError
-from cloakwork.serving import bodies, refusals
+from cloakwork.serving.base import application
 from cloakwork.serving.desk import Desk
 from cloakwork.serving.limits import Limits
 from cloakwork.serving.servable import Servable
 from cloakwork.serving.tokens import Guard
 
-_TICK_SECONDS = 0.25
-
-log = logging.getLogger("cloakwork.serving")
+_ADDRESSES = "/v1/models, /v1/keys/KEYS, /v1/runs/ID"
 
 
 def create_app(
@@ -48,79 +36,14 @@ def create_app(
     """
     guard = None if token is None else Guard(token)
     desk = Desk(models, limits or Limits(), Path(folder))
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        desk.engine.start()
-        cleaning = asyncio.create_task(_clean(desk))
-        yield
-        cleaning.cancel()
-        await asyncio.gather(cleaning, return_exceptions=True)
-        await desk.engine.stop()
-        desk.store.close()
-
-    app = FastAPI(
-        title="cloakwork", lifespan=lifespan, openapi_url=None, docs_url=None, redoc_url=None
-    )
+    app = application(desk, guard, _ADDRESSES)
     _models(app, desk)
     _keys(app, desk)
     _runs(app, desk)
-    app.state.door, app.state.limits = desk.door, desk.limits
-    if guard is not None:
-        app.add_middleware(guard.before)
-    app.add_middleware(bodies.framed_once)
-    app.add_exception_handler(ClientDisconnect, _left)
-    for kind in (HTTPException, CloakworkError, OSError, Exception):
-        app.add_exception_handler(kind, _refused)
     return app
 
 
-async def _clean(desk: Desk) -> None:
-    """Close connections that are late, and remove what expired, some times a second."""
-    while True:
-        await asyncio.sleep(_TICK_SECONDS)
-        try:
-            desk.door.tick(monotonic())
-            desk.expire()
-        except OSError as error:
-            log.error("files of keys cannot be removed: %s", error.strerror)
-        except Exception:
-            # It goes on: without it no deadline holds.
-            log.error("cleaning failed", exc_info=True)
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    if isinstance(error, HTTPException):
-        wanted = "an address of this server: /v1/models, /v1/keys/KEYS, /v1/runs/ID"
-        refusal = ServingError(error.status_code, "address", wanted, str(error.detail), "")
-    elif isinstance(error, OSError):
-        log.error("storage: %s", error.strerror)
-        refusal = refusals.busy("storage", "room for keys", "an error of the disk", 30)
-    else:
-        refusal = refusals.of(error)
-        if refusal.status == refusals.INTERNAL:
-            log.error("a request failed", exc_info=error)
-    retry = refusal.retry_seconds
-    headers = {} if retry is None else {"Retry-After": str(retry)}
-    return JSONResponse(refusals.as_json(refusal), refusal.status, headers)
-
-
-async def _left(_: Request, __: Exception) -> Response:
-    """The answer that nobody reads: the client left before its body was read."""
-    return Response(status_code=refusals.GONE)
-
-
 def _models(app: FastAPI, desk: Desk) -> None:
-    @app.get("/health")
-    async def health() -> dict[str, str]:
-        return {"status": "ok"}
-
-    @app.get("/ready")
-    async def ready() -> JSONResponse:
-        if desk.is_ready():
-            return JSONResponse({"status": "ready"})
-        raise refusals.busy("the server", "room for a request", "none at the moment", 5)
-
     @app.get("/v1/models")
     async def models() -> list[dict[str, Any]]:
         return [desk.described[name] for name in desk.models]
@@ -128,10 +51,6 @@ def _models(app: FastAPI, desk: Desk) -> None:
     @app.get("/v1/models/{model}")
     async def model(model: str) -> dict[str, Any]:
         return desk.described[desk.model(model).name]
-
-    @app.get("/v1/status")
-    async def status() -> dict[str, Any]:
-        return desk.status()
 
 
 def _keys(app: FastAPI, desk: Desk) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from cloakwork.serving.ledger import Claim
-    from cloakwork.serving.limits import Limits
+    from cloakwork.serving.limits import ServerLimits
 
 BINARY = "application/octet-stream"
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
@@ -94,7 +94,7 @@ def content_range(request: Request, length: int) -> tuple[int, int]:
 class Body:
     """The body of a request as it arrives, by its announced length and the limits of time."""
 
-    def __init__(self, request: Request, length: int, limits: Limits) -> None:
+    def __init__(self, request: Request, length: int, limits: ServerLimits) -> None:
         self._request, self._length, self._limits = request, length, limits
 
     async def pieces(self) -> AsyncIterator[bytes]:
@@ -161,7 +161,7 @@ class Pace:
     Only the time counts in which the server waits for the client.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ServerLimits) -> None:
         self._limits = limits
         self.arrived_bytes, self.waited_seconds = 0, 0.0
 

@@ -3,44 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastapi import Request, Response
-from fastapi.responses import JSONResponse
+from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from cloakwork.errors import LoadError, ParamError, ServingError
 from cloakwork.fhe.security import admit
 from cloakwork.serving import bodies, names, refusals
-from cloakwork.serving.door import TLS_BYTES, Door
-from cloakwork.serving.engine import Engine
+from cloakwork.serving.door import TLS_BYTES
 from cloakwork.serving.keystore import KeyStore, Upload
-from cloakwork.serving.ledger import Claim, Ledger, client_at
+from cloakwork.serving.ledger import Claim, client_at
 from cloakwork.serving.limits import Limits
-from cloakwork.serving.resident import ResidentKeys
-from cloakwork.serving.runs import RUN_BYTES, Run, Runs
+from cloakwork.serving.resident import ResidentKeys, StoredKeys
+from cloakwork.serving.runs import RUN_BYTES, Run
 from cloakwork.serving.servable import Servable, check_keys, held_bytes
+from cloakwork.serving.service import Service, memory_of
 
 if TYPE_CHECKING:
-    from starlette.types import Receive, Scope, Send
-
     from cloakwork.fhe.ciphertext import Ciphertext
     from cloakwork.fhe.keys.evaluation import EvaluationKeys
 
 
-# Beyond the cores; the interpreter's pool of threads has two more, which read bodies.
-_MORE_RUNS = 2
 # The bytes of requests and results, unless the limits say them.
 _LEAST_HELD, _MOST_HELD = 1 << 24, 1 << 30
 # An upload's next piece, and its parts, from which it is joined.
 _UPLOAD_BYTES = 2 * bodies.PIECE_BYTES
-# The piece of a result that is sent at once.
-_ANSWER_BYTES = 1 << 16
 # Inputs in memory, at most, by their bytes in a file: words grow to eight bytes, and a half of a
 # fresh ciphertext is made from its seed.
 _EXPANSION = 4
@@ -49,24 +40,28 @@ _EXPANSION = 4
 _LEAST_UPLOAD = _UPLOAD_BYTES + 2 * (bodies.PIECE_BYTES + (1 << 17))
 
 
-class Desk:
-    """The state of a server."""
+class Desk(Service):
+    """The state of a server of models."""
 
     def __init__(self, models: Sequence[Servable], limits: Limits, folder: Path) -> None:
         """Raises ParamError for models that cannot be served under these limits."""
         _check_models(models, limits)
-        self.limits = limits
+        left, held = _memory(models, limits)
+        super().__init__(limits, held, _share(models, limits, held))
         self.models = {model.name: model for model in models}
         self.described = {model.name: model.describe() for model in models}
-        left, held = _memory(models, limits)
-        share = _share(models, limits, held)
-        self.ledger = Ledger(held, share)
-        self.door = Door(limits, self.ledger)
         self.resident = ResidentKeys(left, limits.insecure, self._forget)
         accepted = {model.parameters.fingerprint for model in models}
         self.store = KeyStore(folder, limits, accepted, self.resident.drop)
-        self.engine = Engine(limits, self.store, self.resident)
-        self.runs = Runs(limits, self.ledger)
+        keys, place = StoredKeys(self.store, self.resident), "/v1/models/MODEL/runs/ID"
+        self._computes(keys, place, limits.batch, limits.abandon_seconds)
+
+    limits: Limits
+
+    async def stop(self) -> None:
+        """End all runs, and close the folder of keys."""
+        await self.engine.stop()
+        self.store.close()
 
     def _forget(self, keys: EvaluationKeys) -> None:
         for model in self.models.values():
@@ -82,27 +77,14 @@ class Desk:
 
     def status(self) -> dict[str, Any]:
         """The load of the server."""
-        return {
-            "open_runs": len(self.runs.open),
-            "queue": self.limits.queue,
-            "waiting_seconds": self.engine.waiting_seconds,
-            "connections": len(self.door.open),
-            "connections_limit": self.door.most,
-            "held_bytes": self.ledger.used_bytes,
-            "held_bytes_limit": self.ledger.pool_bytes,
+        return super().status() | {
             "key_bytes_in_memory": self.resident.used_bytes,
             "key_bytes_on_disk": self.store.used_bytes,
         }
 
-    def is_ready(self) -> bool:
-        """Whether a request would find the engine, a place in the queue, and memory."""
-        has_place = len(self.runs.open) < self.limits.queue
-        return self.engine.is_running and has_place and not self.ledger.is_full
-
     def expire(self) -> None:
         """Remove everything that nobody used for too long."""
-        self.runs.expire()
-        self.engine.prune()
+        super().expire()
         self.store.expire()
 
     async def receive_keys(self, request: Request, fingerprint: str) -> dict[str, object]:
@@ -209,73 +191,6 @@ class Desk:
             return None
         return self.store.get(named or "").fingerprint
 
-    async def outcome(self, request: Request, run: Run) -> Response:
-        """The result, the failure, or after the wait 202 with the run's state."""
-        with run.watched_by_one():
-            here = await _ended(request, run, self._wait(request))
-        if not here:
-            return Response(status_code=refusals.GONE)
-        if run.failure is not None:
-            raise run.failure
-        if not run.is_over:
-            return JSONResponse(run.describe(), 202)
-        queue, spent = run.seconds
-        headers = {"Cloakwork-Queue-Seconds": f"{queue:.6f}", "Cloakwork-Batch": str(run.batch)}
-        headers["Cloakwork-Run-Seconds"] = f"{spent:.6f}"
-        return _Result(run, headers)
-
-    def _wait(self, request: Request) -> float:
-        """The seconds that a request waits: `wait=` up to the limit."""
-        stated = request.query_params.get("wait")
-        try:
-            wait = self.limits.wait_seconds if stated is None else float(stated)
-        except ValueError:
-            wait = -1.0
-        if not isfinite(wait) or wait < 0:
-            wanted = f"seconds from 0 to {self.limits.wait_seconds:g}"
-            raise ServingError(refusals.BAD, "wait", wanted, str(stated)[:40], "")
-        return min(wait, self.limits.wait_seconds)
-
-
-class _Result(Response):
-    """A result in pieces, so that no connection holds a copy of the whole."""
-
-    def __init__(self, run: Run, headers: dict[str, str]) -> None:
-        length = {"Content-Length": str(len(run.result))}
-        super().__init__(media_type=bodies.BINARY, headers=headers | length)
-        self._run = run
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it; the run is not forgotten meanwhile."""
-        data = memoryview(self._run.result)
-        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
-        with self._run.watched_by_one():
-            await send(start)
-            while data:
-                piece, data = bytes(data[:_ANSWER_BYTES]), data[_ANSWER_BYTES:]
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _ended(request: Request, run: Run, wait: float) -> bool:
-    """Wait for the run's end, at most some seconds; False where the client left meanwhile."""
-    if run.is_over:
-        return True
-    finished = asyncio.ensure_future(run.finished.wait())
-    gone = asyncio.ensure_future(_gone(request))
-    try:
-        await asyncio.wait({finished, gone}, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
-        return finished.done() or not gone.done()
-    finally:
-        finished.cancel()
-        gone.cancel()
-
-
-async def _gone(request: Request) -> None:
-    """Return when the client has left."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
-
 
 def _check_models(models: Sequence[Servable], limits: Limits) -> None:
     found = [names.check(model.name) for model in models]
@@ -294,12 +209,7 @@ def _memory(models: Sequence[Servable], limits: Limits) -> tuple[int, int]:
 
     Raises ParamError if the runs' planned peaks leave none.
     """
-    total = limits.memory_bytes
-    if total is None:
-        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 4 // 5
-    most = (os.cpu_count() or 1) + _MORE_RUNS
-    if limits.parallel > most:
-        raise ParamError("parallel", limits.parallel, f"at most {most} runs on this machine")
+    total = memory_of(limits)
     peak = max(model.peak_bytes(limits.threads) for model in models) * limits.parallel
     if peak >= total:
         allowed = f"more than {peak}, the planned peak of {limits.parallel} runs, and room for keys"

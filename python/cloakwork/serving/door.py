@@ -19,7 +19,7 @@ from cloakwork.serving import refusals
 from cloakwork.serving.ledger import Claim, Ledger
 
 if TYPE_CHECKING:
-    from cloakwork.serving.limits import Limits
+    from cloakwork.serving.limits import ServerLimits
 
 log = logging.getLogger("cloakwork.serving")
 
@@ -67,7 +67,7 @@ class Place:
 class Door:
     """All open connections, at most `most` of them."""
 
-    def __init__(self, limits: Limits, ledger: Ledger) -> None:
+    def __init__(self, limits: ServerLimits, ledger: Ledger) -> None:
         self._limits, self._ledger = limits, ledger
         self.open: dict[Held, Place] = {}
         self._clients: Counter[str] = Counter()

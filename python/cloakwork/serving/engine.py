@@ -10,21 +10,15 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
-from cloakwork.errors import LoadError, ServingError
+from cloakwork.errors import ServingError
 from cloakwork.serving import refusals
-from cloakwork.serving.keystore import KeyStore
-from cloakwork.serving.limits import Limits
-from cloakwork.serving.resident import ResidentKeys
-from cloakwork.serving.runs import Run
-
-if TYPE_CHECKING:
-    from cloakwork.fhe.ciphertext import Ciphertext
-    from cloakwork.fhe.keys.evaluation import EvaluationKeys
+from cloakwork.serving.limits import ServerLimits
+from cloakwork.serving.runs import Pinned, Run
 
 log = logging.getLogger("cloakwork.serving")
 
@@ -33,14 +27,26 @@ class _Stopped(Exception):
     """Raised by the progress of a run that nobody wants, or that takes too long."""
 
 
+class KeySource(Protocol):
+    """Where an engine has the keys of runs from."""
+
+    def get(self, name: str) -> Pinned:
+        """Keys by their name; ServingError for unknown ones."""
+
+    def using(self, name: str) -> AbstractAsyncContextManager[Any]:
+        """Keys in memory, for a run."""
+
+
 class Engine:
-    """Runs in the order of their arrival, on `limits.parallel` threads of the interpreter.
+    """Runs by priority and arrival, on `limits.parallel` threads of the interpreter.
 
     The engine releases the interpreter's lock, so that they compute at the same time.
+
+    batch   runs of the same model and keys that a worker takes at once
     """
 
-    def __init__(self, limits: Limits, store: KeyStore, resident: ResidentKeys) -> None:
-        self._limits, self._store, self._resident = limits, store, resident
+    def __init__(self, limits: ServerLimits, keys: KeySource, batch: int = 1) -> None:
+        self._limits, self._keys, self._batch = limits, keys, batch
         self._pending: deque[Run] = deque()
         self._arrived = asyncio.Condition()
         self._workers: list[asyncio.Task[None]] = []
@@ -75,7 +81,7 @@ class Engine:
         """Queue a run; its keys stay on the disk until it is over."""
         self.prune()
         if run.keys is not None:
-            run.pinned = self._store.get(run.keys)
+            run.pinned = self._keys.get(run.keys)
             run.pinned.pins += 1
         async with self._arrived:
             self._pending.append(run)
@@ -104,12 +110,11 @@ class Engine:
                     _unpin(run)
 
     def _taken(self) -> list[Run]:
-        """The oldest run, and pending ones of the same model and keys."""
-        first = self._pending[0]
-        alike = [
-            run for run in self._pending if run.model is first.model and run.keys == first.keys
-        ]
-        batch = alike[: self._limits.batch]
+        """The oldest run of the highest priority, and pending ones of its model and keys."""
+        first = max(self._pending, key=lambda run: run.priority)
+        others = (run for run in self._pending if run is not first)
+        alike = [run for run in others if run.model is first.model and run.keys == first.keys]
+        batch = [first, *alike][: self._batch]
         chosen = set(batch)
         self._pending = deque(run for run in self._pending if run not in chosen)
         self._running |= chosen
@@ -126,24 +131,11 @@ class Engine:
                 if left := [wanted[number] for number in group if wanted[number].is_wanted]:
                     await self._at_once(left, keys)
 
-    @asynccontextmanager
-    async def keys(self, fingerprint: str | None) -> AsyncIterator[EvaluationKeys | None]:
-        """Keys in memory; None for a model that needs none.
+    def keys(self, name: str | None) -> AbstractAsyncContextManager[Any]:
+        """Keys in memory; None for a model that needs none."""
+        return nullcontext() if name is None else self._keys.using(name)
 
-        Raises ServingError, 404, for a file that was damaged on the disk: it is removed.
-        """
-        if fingerprint is None:
-            yield None
-            return
-        using = self._resident.using(fingerprint, self._store.path(fingerprint))
-        async with AsyncExitStack() as stack:
-            try:
-                loaded = await stack.enter_async_context(using)
-            except LoadError:
-                raise self._store.damaged(fingerprint) from None
-            yield loaded
-
-    async def _at_once(self, group: list[Run], keys: EvaluationKeys | None) -> None:
+    async def _at_once(self, group: list[Run], keys: Any) -> None:
         """One run for all requests of a group."""
         begun = monotonic()
         for run in group:
@@ -174,8 +166,8 @@ class Engine:
     def _computed(
         self,
         group: list[Run],
-        inputs: list[Mapping[str, Ciphertext]],
-        keys: EvaluationKeys | None,
+        inputs: list[Mapping[str, Any]],
+        keys: Any,
     ) -> list[bytes | ServingError]:
         """The results, computed on the worker's thread."""
         until = monotonic() + self._limits.run_seconds

@@ -1,4 +1,4 @@
-"""The limits of a server, checked when it starts."""
+"""The limits of servers, checked when they start."""
 
 from __future__ import annotations
 
@@ -13,13 +13,11 @@ _MIB, _GIB = 1 << 20, 1 << 30
 
 @public("cloakwork.serving")
 @dataclass(frozen=True, kw_only=True)
-class Limits:
-    """The memory, disk and time that clients may use.
+class ServerLimits:
+    """What every server limits: its connections, its memory, and its time.
 
-    request_bytes     the longest body of a run
-    held_bytes        all bytes of connections, requests, waiting inputs and kept results; default:
-                      a quarter of what the runs leave of `memory_bytes`, 16 MiB to 1 GiB, or
-                      twice what one run of a model needs
+    request_bytes     the longest body of a request
+    held_bytes        all bytes of connections, requests, waiting inputs and kept results
     client_bytes      those of the requests and results of one client, by its address; default:
                       half of `held_bytes`
     connections       open ones; a new one takes the place of one that waits for a request
@@ -30,22 +28,14 @@ class Limits:
     request_seconds   of a whole request, from its first byte to the last one of its answer
     queue             runs that wait or run; a request beyond them gets 503 with Retry-After
     parallel          runs at a time, each with `threads` threads (default: the cores, shared)
-    batch             runs of the same model and keys that a worker takes at once
-    memory_bytes      the planned peak times `parallel`, `held_bytes`, and loaded keys; default:
-                      80 % of the machine's memory
-    key_set_bytes     the longest file of evaluation keys
-    keys_bytes        all of them on disk, with those that are being uploaded
-    key_seconds       key sets that nobody used for so long, while a server ran, are removed
-    upload_seconds    unfinished uploads that got nothing for so long are removed
+    memory_bytes      of all that the server computes and holds; default: 80 % of the machine's
+                      memory
     read_seconds      the longest pause of a client that sends a body, or reads an answer
     rate_bytes        the least bytes of a body a second, on average, after `read_seconds`
     wait_seconds      the longest time that a request waits for its result; then it gets 202
     run_seconds       the longest run
-    abandon_seconds   a run without any client that asks for it for so long is cancelled
     result_seconds    how long results are kept for repeated requests
     results_bytes     all kept results; the oldest go first
-    insecure          accept, with an InsecureWarning, parameters below 128 bits of security: for
-                      tests
 
     Raises ParamError for a limit that is not positive.
     """
@@ -61,27 +51,20 @@ class Limits:
     queue: int = 64
     parallel: int = 1
     threads: int | None = None
-    batch: int = 8
     memory_bytes: int | None = None
-    key_set_bytes: int = 8 * _GIB
-    keys_bytes: int = 64 * _GIB
-    key_seconds: float = 7 * 86400.0
-    upload_seconds: float = 3600.0
     read_seconds: float = 30.0
     rate_bytes: int = 1024
     wait_seconds: float = 25.0
     run_seconds: float = 600.0
-    abandon_seconds: float = 30.0
     result_seconds: float = 300.0
     results_bytes: int = _GIB
-    insecure: bool = False
 
     def __post_init__(self) -> None:
         for one in fields(self):
             value = getattr(self, one.name)
-            if one.name == "insecure":
+            if isinstance(one.default, bool):
                 if type(value) is not bool:
-                    raise ParamError("insecure", repr(value), "True or False")
+                    raise ParamError(one.name, repr(value), "True or False")
                 continue
             if value is None and one.default is None:
                 continue
@@ -90,3 +73,49 @@ class Limits:
             if not right or not isfinite(value) or value <= 0:
                 allowed = "a positive integer" if whole else "seconds above 0"
                 raise ParamError(one.name, repr(value), allowed)
+
+
+@public("cloakwork.serving")
+@dataclass(frozen=True, kw_only=True)
+class Limits(ServerLimits):
+    """The memory, disk and time that clients of models may use; beside those of `ServerLimits`.
+
+    held_bytes        default: a quarter of what the runs leave of `memory_bytes`, 16 MiB to 1 GiB,
+                      or twice what one run of a model needs
+    memory_bytes      the planned peak times `parallel`, `held_bytes`, and loaded keys
+    batch             runs of the same model and keys that a worker takes at once
+    key_set_bytes     the longest file of evaluation keys
+    keys_bytes        all of them on disk, with those that are being uploaded
+    key_seconds       key sets that nobody used for so long, while a server ran, are removed
+    upload_seconds    unfinished uploads that got nothing for so long are removed
+    abandon_seconds   a run without any client that asks for it for so long is cancelled
+    insecure          accept, with an InsecureWarning, parameters below 128 bits of security: for
+                      tests
+    """
+
+    batch: int = 8
+    key_set_bytes: int = 8 * _GIB
+    keys_bytes: int = 64 * _GIB
+    key_seconds: float = 7 * 86400.0
+    upload_seconds: float = 3600.0
+    abandon_seconds: float = 30.0
+    insecure: bool = False
+
+
+@public("cloakwork.serving")
+@dataclass(frozen=True, kw_only=True)
+class ProverLimits(ServerLimits):
+    """The memory, disk and time that clients of a prover may use; beside those of `ServerLimits`.
+
+    held_bytes        default: a sixteenth of `memory_bytes`, 16 to 256 MiB
+    memory_bytes      a proof has what `held_bytes` and the data of loaded keys leave, over
+                      `parallel`; beyond it, its tensors are spilled to disk, encrypted
+    jobs_bytes        the inputs of all jobs that wait or run, which are on disk
+    run_seconds       of a proof; default: an hour
+    result_seconds    default: a day
+    """
+
+    queue: int = 10_000
+    jobs_bytes: int = 64 * _GIB
+    run_seconds: float = 3600.0
+    result_seconds: float = 86400.0

@@ -24,7 +24,7 @@ from cloakwork.serving.ledger import client_at
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from cloakwork.serving.limits import Limits
+    from cloakwork.serving.limits import ServerLimits
 
 _HEAD_BYTES = 1 << 14
 _READ_BYTES = 1 << 16
@@ -67,7 +67,7 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
     """A connection with a place at the door; without one, it is refused and closed."""
 
     def bind(
-        self, door: Door, limits: Limits, buffer: memoryview, tls: ssl.SSLContext | None
+        self, door: Door, limits: ServerLimits, buffer: memoryview, tls: ssl.SSLContext | None
     ) -> None:
         """Set what all connections of a server share."""
         self._door, self._limits, self._buffer, self._tls = door, limits, buffer, tls

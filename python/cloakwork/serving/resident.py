@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from cloakwork.fhe.keys.evaluation import EvaluationKeys
+    from cloakwork.serving.keystore import KeySet, KeyStore
 
 _CHECKSUM_BYTES = 32
 
@@ -104,6 +105,31 @@ class ResidentKeys:
         one = self._held.get(fingerprint)
         if one is not None and not one.pins:
             self._forget(self._held.pop(fingerprint).keys)
+
+
+class StoredKeys:
+    """Clients' keys for an engine: on the disk, and in memory while runs use them."""
+
+    def __init__(self, store: KeyStore, resident: ResidentKeys) -> None:
+        self._store, self._resident = store, resident
+
+    def get(self, fingerprint: str) -> KeySet:
+        """A complete set; errors as of `KeyStore.get`."""
+        return self._store.get(fingerprint)
+
+    @asynccontextmanager
+    async def using(self, fingerprint: str) -> AsyncIterator[EvaluationKeys]:
+        """Keys in memory; errors as of `ResidentKeys.using`.
+
+        Raises ServingError, 404, for a file that was damaged on the disk: it is removed.
+        """
+        using = self._resident.using(fingerprint, self._store.path(fingerprint))
+        async with AsyncExitStack() as stack:
+            try:
+                loaded = await stack.enter_async_context(using)
+            except LoadError:
+                raise self._store.damaged(fingerprint) from None
+            yield loaded
 
 
 def _checked(fingerprint: str, path: Path, insecure: bool) -> EvaluationKeys:

@@ -4,25 +4,50 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from cloakwork.errors import ServingError
 from cloakwork.serving import refusals
-from cloakwork.serving.limits import Limits
+from cloakwork.serving.bodies import BINARY
+from cloakwork.serving.limits import ServerLimits
 
 if TYPE_CHECKING:
-    from cloakwork.fhe.ciphertext import Ciphertext
-    from cloakwork.serving.keystore import KeySet
     from cloakwork.serving.ledger import Claim, Ledger
-    from cloakwork.serving.servable import Servable
 
 _NAME = re.compile(r"[0-9a-f]{32}")
 # What a run takes beside its inputs and its result, also one that failed.
 RUN_BYTES = 4 << 10
+
+
+class Pinned(Protocol):
+    """Keys that are not removed while runs hold them."""
+
+    pins: int
+
+
+class Runnable(Protocol):
+    """A model as the engine sees it."""
+
+    @property
+    def name(self) -> str:
+        """The name in the server's addresses."""
+
+    def grouped(self, requests: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+        """The numbers of requests of the same keys that one run can serve, in their order."""
+
+    def run(
+        self,
+        requests: Sequence[Mapping[str, Any]],
+        keys: Any,
+        progress: Callable[[int, int], object],
+        threads: int | None,
+    ) -> list[bytes | ServingError]:
+        """The result of each request, or its refusal."""
 
 
 @dataclass(eq=False)
@@ -31,6 +56,7 @@ class Run:
 
     identity   of its model, keys and body: a repeated request must have the same
     inputs     dropped when it has run
+    priority   of waiting runs, the one with the highest begins first, then the oldest
     state      "queued", "running", "done", "failed" or "cancelled"
     steps      finished ones, and all of them
     claim      the bytes that it holds: its inputs and room for its result, then the result
@@ -41,12 +67,13 @@ class Run:
     """
 
     id: str
-    model: Servable
+    model: Runnable
     keys: str | None
     identity: tuple[object, ...]
-    inputs: Mapping[str, Ciphertext]
+    inputs: Mapping[str, Any]
     claim: Claim
-    pinned: KeySet | None = None
+    pinned: Pinned | None = None
+    priority: int = 0
     state: str = "queued"
     steps: tuple[int, int] = (0, 0)
     result: bytes = b""
@@ -58,6 +85,8 @@ class Run:
     seconds: tuple[float, float] = (0.0, 0.0)
     batch: int = 1
     is_wanted: bool = True
+
+    media_type: ClassVar[str] = BINARY
 
     @property
     def is_over(self) -> bool:
@@ -97,6 +126,10 @@ class Run:
             self.watchers -= 1
             self.watched = monotonic()
 
+    def forget(self) -> None:
+        """Give back what it holds."""
+        self.claim.release()
+
     def describe(self) -> dict[str, Any]:
         """Its state, as JSON's types."""
         done, total = self.steps
@@ -107,8 +140,20 @@ class Run:
 class Runs:
     """All runs that are waiting, running, or over and not yet forgotten."""
 
-    def __init__(self, limits: Limits, ledger: Ledger) -> None:
-        self._limits = limits
+    def __init__(
+        self,
+        limits: ServerLimits,
+        ledger: Ledger,
+        *,
+        abandon_seconds: float = inf,
+        place: str = "/v1/models/MODEL/runs/ID",
+    ) -> None:
+        """Hold none.
+
+        abandon_seconds   a run without any client that asks for it for so long is cancelled
+        place             where a run begins, for messages
+        """
+        self._limits, self._abandon_seconds, self._place = limits, abandon_seconds, place
         self._held: dict[str, Run] = {}
         ledger.make_room = self._make_room
 
@@ -130,7 +175,7 @@ class Runs:
         found = self.find(name)
         if found is None:
             got = "one that is unknown, or forgotten"
-            hint = "send it: PUT /v1/models/MODEL/runs/ID"
+            hint = f"send it: PUT {self._place}"
             raise ServingError(refusals.MISSING, "run id", "the id of a run", got, hint)
         found.watched = monotonic()
         return found
@@ -156,7 +201,7 @@ class Runs:
             return self.same(held, run.identity)
         self.check_room(seconds)
         if held is not None:
-            held.claim.release()
+            held.forget()
         self._held[run.id] = run
         return run
 
@@ -172,7 +217,7 @@ class Runs:
         """Cancel abandoned runs; forget those that are over for too long or take too much."""
         now, limits = monotonic(), self._limits
         for run in self.open:
-            if not run.watchers and now - run.watched > limits.abandon_seconds:
+            if not run.watchers and now - run.watched > self._abandon_seconds:
                 run.cancel()
         over = self._over()
         held = sum(run.claim.size_bytes for run in over)
@@ -196,5 +241,5 @@ class Runs:
         return sorted(over, key=lambda run: run.begun)
 
     def _forget(self, run: Run) -> None:
-        run.claim.release()
+        run.forget()
         del self._held[run.id]
