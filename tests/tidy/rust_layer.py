@@ -30,7 +30,7 @@ _FILE_CALLS = re.compile(
     r"|fs::(?:read\w*|write|rename|copy|hard_link|remove_file|set_permissions))\b"
 )
 
-# Where Rust depends on the architecture: features of processors, and an `asm!` of no instruction.
+# Where Rust depends on the architecture: features of processors, and the clearing of registers.
 ARCHITECTURES = ["crates/kernels/src/isa.rs", "crates/run/src/memory/wiping.rs"]
 _ARCHITECTURE = re.compile(r"\b(?:target_arch|(?:std|core)::arch)\b")
 

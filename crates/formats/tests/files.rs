@@ -226,7 +226,8 @@ fn a_read_that_nobody_asks_about_ends_the_process_and_never_gives_zeros() {
         .output()
         .unwrap();
     assert_eq!(done.status.signal(), Some(libc::SIGBUS), "{done:?}");
-    assert!(!String::from_utf8_lossy(&done.stdout).contains("read"));
+    // On one core the test's own name stands there, too.
+    assert!(!String::from_utf8_lossy(&done.stdout).contains("read 0"));
 }
 
 #[test]

@@ -12,15 +12,12 @@ use cloakwork_run::{Wiping, eager};
 use cloakwork_wasm::{Circuit, Compiler, Input, Limits, Reports, WasmError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Duration;
 use zeroize::Zeroizing;
 
 /// Bytes of a word of a witness's tensor.
 const WORD_BYTES: usize = 8;
-/// More than a processor's vector registers hold.
-const MOST_BYTES_IN_REGISTERS: usize = 4096;
 
 /// A compiled circuit; threads may share it.
 #[pyclass(frozen, module = "cloakwork._core")]
@@ -215,17 +212,7 @@ fn write_witness(
     let bytes = host.bytes().as_slice();
     let values = bytes.get(..size).unwrap_or(bytes);
     let saved = unlocked(py, || save_wtns(curve, values, &path))?;
-    clear_registers(size);
     saved.map_err(|error| errors::save(error, &path))
-}
-
-/// Copies as many zeros: the last bytes of a copy stay in vector registers, which the dynamic
-/// linker later saves on the stack.
-fn clear_registers(size: usize) {
-    let zeros = vec![0_u8; size.min(MOST_BYTES_IN_REGISTERS)];
-    let mut copy = vec![1_u8; zeros.len()];
-    copy.copy_from_slice(black_box(&zeros));
-    black_box(&copy);
 }
 
 /// Adds what Python needs.
