@@ -31,7 +31,7 @@ REFUSED = {
     "specialize": "none.json --for cpu -o x.cwk",
 }  # fmt: skip
 # `export`, `ptau` and `zkey` are groups; their own tests have their commands.
-WITHOUT_RESULT = {"serve", "demo", "export", "ptau", "zkey"}
+WITHOUT_RESULT = {"serve", "serve-prover", "demo", "export", "ptau", "zkey"}
 
 
 @pytest.fixture(autouse=True)

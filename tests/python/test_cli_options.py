@@ -38,6 +38,7 @@ from python.ceremony_rows import CEREMONIES
 from python.demo_rows import DEMOS
 from python.export_rows import GROTH16, exporting
 from python.heal_writer import HealWriter
+from python.prover_server_rows import PROVER_SERVER
 
 X = np.arange(8, dtype=np.uint64)
 
@@ -437,6 +438,7 @@ OWN_FILES: dict[tuple[str, str], tuple[Any, str, str, object]] = {
     },
     **CEREMONIES,
     **DEMOS,
+    **PROVER_SERVER,
     ("specialize", "--for"): (specializing, "write", f"{SPECIALIZE} -o n.cwk", "sim:0"),
     ("specialize", "--out"): (specializing, "write", f"{SPECIALIZE} -o n.cwk", Path("n.cwk")),
     ("specialize", "--allow-fallback"): (
@@ -580,7 +582,8 @@ def test_an_option_reaches_what_it_is_for(
 # Each use of these takes effect; the commands refuse uses that exclude each other.
 REPEATED = {
     ("run", "--input"), ("run", "--output"), ("convert", "--keep"), ("conform", "--ops"),
-    ("diff", "--input"), ("compile", "--data"), ("demo sentiment", "--text"),
+    ("diff", "--input"), ("serve-prover", "--wasm"), ("compile", "--data"),
+    ("demo sentiment", "--text"),
 }  # fmt: skip
 
 

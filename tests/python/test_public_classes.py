@@ -138,7 +138,8 @@ def of_devices() -> list[Any]:
 
 
 SAMPLES = [
-    serving.Limits(), cw.default_rng(1), *of_arrays(), *of_programs(), *of_profiles(),
+    serving.Limits(), serving.ServerLimits(), serving.ProverLimits(),
+    cw.default_rng(1), *of_arrays(), *of_programs(), *of_profiles(),
     *of_fhe(), *of_zk(), *of_devices(),
 ]  # fmt: skip
 

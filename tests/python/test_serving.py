@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from cloakwork import fhe
 from cloakwork.errors import LoadError, ParamError, ServingError
-from cloakwork.serving import Limits, Remote, ServedProgram, create_app
-from cloakwork.serving import remote as remote_module
+from cloakwork.serving import Limits, Remote, ServedProgram, connection, create_app
 from cloakwork.serving.partial import Partial
 from python.serving_setup import CONTEXT, TOYS, nobody, owner, running, served
 
@@ -362,7 +361,7 @@ def test_a_remote_refuses_senseless_options(change: dict[str, Any], rule: str) -
 
 
 def test_a_server_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote_module, "_FIRST_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "_FIRST_SECONDS", 0.2)
     with nobody() as url, Remote(url) as remote, pytest.raises(ServingError) as caught:
         remote.models()
     assert (caught.value.status, "is it running?" in str(caught.value)) == (0, True)

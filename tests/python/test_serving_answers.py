@@ -9,8 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from cloakwork.errors import LoadError, ParamError, ServingError
-from cloakwork.serving import Remote
-from cloakwork.serving import remote as remote_module
+from cloakwork.serving import Remote, connection
 from cloakwork.serving.answers import STATE_BYTES, Answer
 from python.serving_setup import CONTEXT, answering
 
@@ -126,7 +125,7 @@ def test_refusals_that_are_none(body: bytes) -> None:
 def test_answers_that_lead_elsewhere_are_not_followed(
     place: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_module, "_FIRST_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "_FIRST_SECONDS", 0.2)
     found = refused(answer("302 Found", b"", f"Location: {place}"))
     assert str(found).isprintable()
 

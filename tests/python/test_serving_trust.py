@@ -10,8 +10,7 @@ import pytest
 from cloakwork.cli import main
 from cloakwork.errors import ParamError, ServingError
 from cloakwork.fhe import InsecureWarning
-from cloakwork.serving import Remote, ServedProgram, client_of, create_app, tokens
-from cloakwork.serving import remote as remote_module
+from cloakwork.serving import Remote, ServedProgram, client_of, connection, create_app, tokens
 from python.serving_setup import CONTEXT, TOYS, answering, model, running, served
 
 TOKEN = "b3JpZ2luYWwgdG9rZW4+Lw=="
@@ -134,7 +133,7 @@ CHUNK = b"10000\r\n" + b"[" * 65536 + b"\r\n"
 def test_an_answer_that_never_ends_is_not_held(
     head: bytes, more: bytes, said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote_module, "_FIRST_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "_FIRST_SECONDS", 0.2)
     with (
         answering(head, more) as url,
         Remote(url) as remote,

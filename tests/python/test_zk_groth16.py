@@ -13,6 +13,7 @@ from cloakwork.demo import merkle
 from cloakwork.demo.node import Missing, Node
 from cloakwork.errors import LoadError, ParamError, ProofError, WitnessError
 from cloakwork.fields.parameters import ORDERS
+from cloakwork.zk.circom import witnesses
 from cloakwork.zk.groth16 import Prover
 from cloakwork.zk.groth16.algebra import point_bytes, scalars, words
 from rich.console import Console
@@ -329,3 +330,46 @@ def test_a_damaged_key_gives_no_proof(tmp_path: Path) -> None:
         zk.groth16.prove(*files, r1cs=base / "mixed.r1cs", check=False)
     with pytest.raises(LoadError, match="h: point 3 is not on the curve"):
         zk.read_zkey(tmp_path / "damaged.zkey")
+
+
+def test_many_witnesses_are_proved_in_their_order() -> None:
+    files = VECTORS / "bn128"
+    prover = zk.Prover(files / "mixed.zkey")
+    witnesses = [files / f"mixed{number}.wtns" for number in (1, 2, 3, 1)]
+    found = list(prover.prove_many(iter(witnesses), threads=1))
+    vkey = zk.VerifyingKey.load(files / "mixed.vkey.json")
+    for witness, (proof, public) in zip(witnesses, found, strict=True):
+        wanted = witness.with_name(witness.stem + ".public.json")
+        assert [str(one) for one in public.signals] == json.loads(wanted.read_text())
+        assert zk.groth16.verify(vkey, public, proof)
+    assert list(prover.prove_many([])) == []
+
+
+def test_an_error_of_one_of_many_witnesses_says_which_it_is() -> None:
+    files = VECTORS / "bn128"
+    prover = zk.Prover(files / "mixed.zkey")
+    names = iter(("mixed1", "mixed2", "dropped", "mixed3"))
+    made = prover.prove_many(files / f"{name}.wtns" for name in names)
+    assert [next(made) is not None for _ in range(2)] == [True, True]
+    with pytest.raises(ProofError, match="of another circuit") as caught:
+        next(made)
+    assert caught.value.__notes__ == ["witness 2, counted from 0"]
+    # No witness is read ahead.
+    assert list(names) == ["mixed3"]
+
+
+def test_inputs_of_many_proofs_compile_their_program_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    circuits, made = VECTORS.parent / "witness", []
+    zk.groth16.setup(circuits / "arrays.r1cs", tmp_path / "k.zkey")
+
+    class Counted(witnesses.WitnessGenerator):
+        def __init__(self, *given: object, **options: object) -> None:
+            made.append(given)
+            super().__init__(*given, **options)
+
+    monkeypatch.setattr(witnesses, "WitnessGenerator", Counted)
+    inputs = json.loads((circuits / "arrays.json").read_text())
+    found = zk.Prover(tmp_path / "k.zkey").prove_many([inputs] * 3, wasm=circuits / "arrays.wasm")
+    assert len({public for _, public in found}) == len(made) == 1

@@ -20,6 +20,7 @@ from cloakwork.cli import (
     models,
     programs,
     proofs,
+    prover_server,
     results,
     serving,
     show,
@@ -86,6 +87,7 @@ specializing.add(app)
 compiling.add(app)
 models.add(app)
 serving.add(app)
+prover_server.add(app)
 
 File = Annotated[
     Path,

@@ -16,7 +16,16 @@ from cloakwork.cli.words import REFUSED, Invocation, print_json
 SECTIONS = {
     "Programs": ("run", "check", "inspect", "convert"),
     "Models on encrypted data": ("compile", "keygen", "encrypt", "decrypt", "serve", "query"),
-    "Proofs": ("fullprove", "witness", "prove", "verify", "vkey", "setup", "export"),
+    "Proofs": (
+        "fullprove",
+        "witness",
+        "prove",
+        "serve-prover",
+        "verify",
+        "vkey",
+        "setup",
+        "export",
+    ),
     "Ceremonies": ("ptau", "zkey"),
     "Devices": ("devices", "conform", "diff", "new-device", "specialize"),
     "Demonstrations": ("demo",),

@@ -40,10 +40,11 @@ Exposed = Annotated[
         "each with a warning: for tests.",
     ),
 ]
-# The options of `serve` and `query` by what they set.
+# The options of servers and clients by what they set.
 _OPTIONS = {
     "threads": "--threads", "parallel": "--parallel", "queue": "--queue", "folder": "--store",
     "memory_bytes": "--memory-budget", "keys_bytes": "--keys-quota", "run_seconds": "--run-seconds",
+    "jobs_bytes": "--jobs-quota", "result_seconds": "--result-seconds",
     "url": "URL", "ca": "--ca", "timeout": "--timeout", **at_the_door.OPTIONS,
 }  # fmt: skip
 
@@ -103,7 +104,7 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
     ] = None,
 ) -> None:
     """Run models on the ciphertexts of clients, who keep their secrets."""
-    with in_words(context.obj), _named_as_options():
+    with in_words(context.obj), named_as_options():
         from cloakwork.serving.limits import Limits
 
         limits = Limits(
@@ -123,7 +124,7 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
 
 
 @contextmanager
-def _named_as_options() -> Iterator[None]:
+def named_as_options() -> Iterator[None]:
     """Name options in errors as the command line does."""
     try:
         yield
@@ -148,7 +149,7 @@ def start(
 
     host = imported("cloakwork.serving.host")
     place = host.Place(**listening)
-    _check_exposure(place, has_token=token_file is not None, insecure=limits.insecure)
+    check_exposure(place, has_token=token_file is not None, insecure=limits.insecure)
     served = [ServedProgram(model) for model in models]
     folder = models[0].with_suffix(".keys") if store is None else store
     if (folder / SECRET).exists():
@@ -163,7 +164,7 @@ def start(
         host.run(served, place, limits, folder, say, token)
 
 
-def _check_exposure(place: Place, *, has_token: bool, insecure: bool) -> None:
+def check_exposure(place: Place, *, has_token: bool, insecure: bool) -> None:
     """ParamError, or with `insecure` a warning, for what others than clients could use."""
     from cloakwork.serving import exposure
 
@@ -203,7 +204,7 @@ def query(  # noqa: PLR0913, PLR0917 (one parameter an option)
 
     The keys are uploaded first, unless the server has them.
     """
-    with in_words(context.obj), _named_as_options():
+    with in_words(context.obj), named_as_options():
         ask(url, (keys, insecure), arrays, out, token_file, ca=ca, timeout=timeout)
 
 

@@ -1,4 +1,4 @@
-"""The options of `serve` that limit connections, their memory and their time."""
+"""The options of servers that limit connections, their memory and their time."""
 
 from __future__ import annotations
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from cloakwork.serving.client import ProgramClient, client_of
     from cloakwork.serving.model_client import ModelClient
     from cloakwork.serving.protocol import uvicorn_config
+    from cloakwork.serving.proving.app import create_prover_app
+    from cloakwork.serving.proving.client import RemoteProver
+    from cloakwork.serving.proving.keys import ServedProver
     from cloakwork.serving.remote import Remote
 
 __all__ = [
@@ -21,11 +24,14 @@ __all__ = [
     "ProgramClient",
     "ProverLimits",
     "Remote",
+    "RemoteProver",
     "Servable",
     "ServedProgram",
+    "ServedProver",
     "ServerLimits",
     "client_of",
     "create_app",
+    "create_prover_app",
     "uvicorn_config",
 ]
 
@@ -34,8 +40,11 @@ _OPTIONAL = {
     "ModelClient": "model_client",
     "ProgramClient": "client",
     "Remote": "remote",
+    "RemoteProver": "proving.client",
+    "ServedProver": "proving.keys",
     "client_of": "client",
     "create_app": "app",
+    "create_prover_app": "proving.app",
     "uvicorn_config": "protocol",
 }
 

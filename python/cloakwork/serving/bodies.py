@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cloakwork.serving.ledger import Claim
     from cloakwork.serving.limits import ServerLimits
 
-BINARY = "application/octet-stream"
+BINARY, JSON = "application/octet-stream", "application/json"
 _RANGE = re.compile(r"bytes (\d{1,18})-(\d{1,18})/(\d{1,18})")
 _NOTHING = re.compile(r"bytes \*/(\d{1,18})")
 _LENGTH = re.compile(r"\d{1,18}")
@@ -56,12 +56,17 @@ def _doubled(lengths: int, codings: int) -> ASGIApp:
     return JSONResponse(refusals.as_json(found), found.status, {"Connection": "close"})
 
 
-def announced(request: Request, most: int) -> int:
-    """The length of a body by its headers; ServingError, 411, 413 or 415, before any is read."""
+def kind_of(request: Request, kinds: Sequence[str] = (BINARY,)) -> str:
+    """The type of a body, one of some; ServingError, 415, for another."""
     kind = request.headers.get("content-type", "none").partition(";")[0].strip()
-    if kind != BINARY:
+    if kind not in kinds:
         hint = "send the bytes of the file"
-        raise ServingError(refusals.KIND, "Content-Type", BINARY, kind[:80], hint)
+        raise ServingError(refusals.KIND, "Content-Type", " or ".join(kinds), kind[:80], hint)
+    return kind
+
+
+def announced(request: Request, most: int) -> int:
+    """The length of a body by its headers; ServingError, 411 or 413, before any is read."""
     stated = request.headers.get("content-length", "none")
     if not _LENGTH.fullmatch(stated):
         hint = "state the length; bodies in chunks of unknown number are not read"

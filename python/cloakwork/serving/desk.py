@@ -89,6 +89,7 @@ class Desk(Service):
 
     async def receive_keys(self, request: Request, fingerprint: str) -> dict[str, object]:
         """Receive a part of a key set, check a complete one, and return its state."""
+        bodies.kind_of(request)
         length = bodies.announced(request, self.limits.key_set_bytes)
         first, total = bodies.content_range(request, length)
         self.store.check_name(fingerprint)
@@ -150,6 +151,8 @@ class Desk(Service):
         """The run of a request: a new one, or that of an earlier request with this id."""
         wanted, held = self.model(model), self.runs.find(name)
         # A body, and its inputs, must fit into the client's share.
+        bodies.kind_of(request)
+        self.wait_of(request)
         fitting = self.ledger.client_bytes // (1 + _EXPANSION)
         length = bodies.announced(request, min(self.limits.request_bytes, fitting))
         keys, body = self._named_keys(request, wanted), bodies.Body(request, length, self.limits)

@@ -6,6 +6,7 @@ are in a request, it is answered with 503 and closed.  None of that asks for a t
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import resource
 from collections import Counter
@@ -75,6 +76,8 @@ class Door:
         self.backlog = max(min(BACKLOG, room // 3), _LEAST_BACKLOG)
         self._room = min(limits.connections, room - self.backlog)
         self._hold(PLAIN_BYTES)
+        # Set when the server ends: nobody waits for a result any more.
+        self.closing = asyncio.Event()
 
     def _hold(self, size: int) -> None:
         """Set how many connections of a size there are, in all and of a client.

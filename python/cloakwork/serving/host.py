@@ -1,4 +1,4 @@
-"""A server in this process: uvicorn with the application of some models."""
+"""A server in this process: uvicorn with the application of some models or provers."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from cloakwork.errors import ParamError
 from cloakwork.serving.app import create_app
 from cloakwork.serving.door import BACKLOG
-from cloakwork.serving.limits import Limits
+from cloakwork.serving.limits import Limits, ProverLimits
 from cloakwork.serving.protocol import uvicorn_config
+from cloakwork.serving.proving.app import create_prover_app
+from cloakwork.serving.proving.keys import ServedProver
 from cloakwork.serving.servable import Servable
 
 _MOST_PORT = 65535
@@ -77,16 +80,43 @@ def run(
     """
     with _listening(place) as listening, suppress(KeyboardInterrupt):
         app = create_app(models, limits, folder=folder, token=token)
-        config = uvicorn_config(app, tls=place.tls)
         for model in models:
             peak = model.peak_bytes(limits.threads) / 2**20
             say(f"model {model.name} ({model.fingerprint[:8]}): a run takes {peak:.1f} MiB")
-        port = listening.getsockname()[1]
         say(f"keys of clients: {folder}")
-        if token is not None and place.scheme == "http":
-            say("the token is sent in plain: use --ssl-certfile, or a proxy with TLS in front")
-        say(f"serving at {place.address(port)}; Ctrl-C ends it")
-        uvicorn.Server(config).run(sockets=[listening])
+        _serve(app, place, listening, say, has_token=token is not None)
+
+
+def run_prover(
+    provers: Sequence[ServedProver],
+    place: Place,
+    limits: ProverLimits,
+    folder: Path,
+    say: Callable[[str], object],
+    token: str | None = None,
+) -> None:
+    """The same of provers; errors as of `create_prover_app`."""
+    with _listening(place) as listening, suppress(KeyboardInterrupt):
+        app = create_prover_app(provers, limits, folder=folder, token=token)
+        for one in provers:
+            say(f"prover {one.name}: {one.system} over {one.curve}, {one.wires} wires")
+        say(f"jobs, with their secret inputs until they are over: {folder}")
+        _serve(app, place, listening, say, has_token=token is not None)
+
+
+def _serve(
+    app: FastAPI,
+    place: Place,
+    listening: socket.socket,
+    say: Callable[[str], object],
+    *,
+    has_token: bool,
+) -> None:
+    config = uvicorn_config(app, tls=place.tls)
+    if has_token and place.scheme == "http":
+        say("the token is sent in plain: use --ssl-certfile, or a proxy with TLS in front")
+    say(f"serving at {place.address(listening.getsockname()[1])}; Ctrl-C ends it")
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 def _certificate(certificate: Path, private: Path | None) -> ssl.SSLContext:

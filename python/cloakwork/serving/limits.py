@@ -14,7 +14,7 @@ _MIB, _GIB = 1 << 20, 1 << 30
 @public("cloakwork.serving")
 @dataclass(frozen=True, kw_only=True)
 class ServerLimits:
-    """What every server limits: its connections, its memory, and its time.
+    """The limits of every server: on connections, memory and time.
 
     request_bytes     the longest body of a request
     held_bytes        all bytes of connections, requests, waiting inputs and kept results

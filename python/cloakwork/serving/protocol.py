@@ -206,7 +206,11 @@ class Connection(H11Protocol, asyncio.BufferedProtocol):
             self._raw.abort()
 
     def shutdown(self) -> None:
-        """End it after the request that it is in; called when the server ends."""
+        """End it after the request that it is in; called when the server ends.
+
+        Requests that wait for a result are answered at once.
+        """
+        self._door.closing.set()
         if self._is_made:
             super().shutdown()
         else:

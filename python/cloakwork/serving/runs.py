@@ -213,6 +213,10 @@ class Runs:
             raise ServingError(refusals.CONFLICT, "run id", wanted, "another request", hint)
         return held
 
+    def restore(self, run: Run) -> None:
+        """Hold a run of an earlier server."""
+        self._held[run.id] = run
+
     def expire(self) -> None:
         """Cancel abandoned runs; forget those that are over for too long or take too much."""
         now, limits = monotonic(), self._limits

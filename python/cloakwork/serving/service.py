@@ -1,4 +1,4 @@
-"""What servers of models and of proofs have in common: their state, and the ends of runs."""
+"""The common parts of servers of models and of proofs: their state, and the ends of runs."""
 
 from __future__ import annotations
 
@@ -84,9 +84,11 @@ class Service(ABC):
     async def outcome(self, request: Request, run: Run) -> Response:
         """The result, the failure, or after the wait 202 with the run's state."""
         with run.watched_by_one():
-            here = await _ended(request, run, self._wait(request))
+            here = await self._ended(request, run, self.wait_of(request))
         if not here:
             return Response(status_code=refusals.GONE)
+        if self.door.closing.is_set() and not run.is_over:
+            raise refusals.busy("the server", "a server", "one that ends", 1)
         if run.failure is not None:
             raise run.failure
         if not run.is_over:
@@ -96,8 +98,26 @@ class Service(ABC):
         headers["Cloakwork-Run-Seconds"] = f"{spent:.6f}"
         return _Result(run, headers)
 
-    def _wait(self, request: Request) -> float:
-        """The seconds that a request waits: `wait=` up to the limit."""
+    async def _ended(self, request: Request, run: Run, wait: float) -> bool:
+        """Wait for the end of the run or of the server, some seconds; False if the client left."""
+        if run.is_over:
+            return True
+        finished = asyncio.ensure_future(run.finished.wait())
+        gone = asyncio.ensure_future(_gone(request))
+        closing = asyncio.ensure_future(self.door.closing.wait())
+        waited = {finished, gone, closing}
+        try:
+            await asyncio.wait(waited, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            return finished.done() or not gone.done()
+        finally:
+            for one in waited:
+                one.cancel()
+
+    def wait_of(self, request: Request) -> float:
+        """The seconds that a request waits: `wait=` up to the limit.
+
+        Raises ServingError, 400, for what is none.
+        """
         stated = request.query_params.get("wait")
         try:
             wait = self.limits.wait_seconds if stated is None else float(stated)
@@ -127,20 +147,6 @@ class _Result(Response):
                 piece, data = bytes(data[:_ANSWER_BYTES]), data[_ANSWER_BYTES:]
                 await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-async def _ended(request: Request, run: Run, wait: float) -> bool:
-    """Wait for the run's end, at most some seconds; False where the client left meanwhile."""
-    if run.is_over:
-        return True
-    finished = asyncio.ensure_future(run.finished.wait())
-    gone = asyncio.ensure_future(_gone(request))
-    try:
-        await asyncio.wait({finished, gone}, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
-        return finished.done() or not gone.done()
-    finally:
-        finished.cancel()
-        gone.cancel()
 
 
 async def _gone(request: Request) -> None:

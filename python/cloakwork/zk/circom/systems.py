@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from typing import TYPE_CHECKING, Unpack
 
 from cloakwork import _core
-from cloakwork.errors import ParamError
+from cloakwork.errors import CloakworkError, ParamError
 from cloakwork.files import Readable, source_of
 from cloakwork.files import Source as Held
 from cloakwork.lazy import public
@@ -126,6 +127,31 @@ class Prover(Here):
             return prove(self.own, given, r1cs=r1cs, check=check, **options)
 
         return with_witness(proved, witness, wasm)
+
+    def prove_many(
+        self,
+        witnesses: Iterable[_Path | Witness | Inputs],
+        *,
+        wasm: _Path | WitnessGenerator | None = None,
+        r1cs: _Path | Circuit | None = None,
+        check: bool = True,
+        **options: Unpack[RunOptions],
+    ) -> Iterator[tuple[AnyProof, Public]]:
+        """Proofs of several witnesses, one by one in their order; a program is compiled once.
+
+        Arguments and errors are those of `prove`; an error has a note of which witness it is of,
+        and ends the iteration.
+        """
+        if isinstance(wasm, str | PathLike):
+            from cloakwork.zk.circom.witnesses import WitnessGenerator
+
+            wasm = WitnessGenerator(wasm)
+        for number, witness in enumerate(witnesses):
+            try:
+                yield self.prove(witness, wasm=wasm, r1cs=r1cs, check=check, **options)
+            except CloakworkError as error:
+                error.add_note(f"witness {number}, counted from 0")
+                raise
 
     def program(self, *, threads: int | None = None, memory_budget: Budget = None) -> Program:
         """The prover as a program, traced once; frugal if the other one exceeds the budget."""

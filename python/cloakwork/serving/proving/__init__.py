@@ -1,0 +1,1 @@
+"""A server of proofs, and its client: docs/prover-server.md describes both."""

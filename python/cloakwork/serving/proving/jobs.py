@@ -1,0 +1,263 @@
+"""A server of proofs: it accepts jobs, keeps them on the disk, and proves by priority."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from secrets import token_bytes
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from starlette.requests import ClientDisconnect
+
+from cloakwork.errors import ParamError, SaveError, ServingError
+from cloakwork.serving import bodies, refusals
+from cloakwork.serving.door import TLS_BYTES
+from cloakwork.serving.ledger import Claim, client_at
+from cloakwork.serving.limits import ProverLimits
+from cloakwork.serving.proving.journal import Entry, Journal
+from cloakwork.serving.proving.keys import ProvingKeys, ServedProver
+from cloakwork.serving.runs import RUN_BYTES, Run
+from cloakwork.serving.service import Service, memory_of
+
+if TYPE_CHECKING:
+    from fastapi import Request
+
+log = logging.getLogger("cloakwork.serving")
+
+# The bytes of requests and results, unless the limits say them.
+_LEAST_HELD, _MOST_HELD, _PART = 1 << 24, 1 << 28, 16
+# A piece of a body as it arrives, and as it is written.
+_PIECES_BYTES = 2 * bodies.PIECE_BYTES
+_MOST_PRIORITY = 1000
+_WIPE_SECONDS = 0.1
+
+
+@dataclass(eq=False, kw_only=True)
+class Job(Run):
+    """A request for a proof, whose inputs and end are on the disk."""
+
+    entry: Entry
+    journal: Journal = field(repr=False)
+
+    media_type: ClassVar[str] = bodies.JSON
+
+    def end(self, state: str, result: bytes = b"", failure: ServingError | None = None) -> None:
+        """Set its end, once; it is kept, unless the same request may succeed later."""
+        if self.is_over:
+            return
+        passes = failure is not None and failure.status == refusals.BUSY
+        try:
+            if state in ("done", "failed") and not passes:
+                self.entry.end(result, failure)
+        except (OSError, SaveError) as error:
+            log.error("the end of job %s... cannot be kept: %s", self.id[:8], error)
+            what = "room for the result", "an error of the disk"
+            state, result, failure = "failed", b"", refusals.busy("storage", *what, 30)
+        super().end(state, result, failure)
+
+    def forget(self) -> None:
+        """Give back what it holds, also on the disk."""
+        super().forget()
+        self.journal.forget(self.entry)
+
+    def describe(self) -> dict[str, Any]:
+        """Its state, as JSON's types."""
+        done, total = self.steps
+        told: dict[str, Any] = {"id": self.id, "prover": self.model.name, "state": self.state}
+        told |= {"priority": self.priority, "steps": {"done": done, "total": total}}
+        return told | {"seconds": list(self.seconds)}
+
+
+class ProverService(Service):
+    """The state of a server of proofs."""
+
+    def __init__(self, provers: Sequence[ServedProver], limits: ProverLimits, folder: Path) -> None:
+        """Find the jobs of an earlier server of the folder.
+
+        Raises ParamError for provers of one name, for limits under which a proof does not fit, and
+        as `OwnFolder` for the folder.
+        """
+        found = [one.name for one in provers]
+        if not found or len(set(found)) < len(found):
+            raise ParamError("provers", found, "one or more, each with a name of its own")
+        memory = memory_of(limits)
+        held = limits.held_bytes
+        if held is None:
+            held = max(min(memory // _PART, _MOST_HELD), _LEAST_HELD)
+        share = held // 2 if limits.client_bytes is None else min(limits.client_bytes, held)
+        least = _PIECES_BYTES + TLS_BYTES + RUN_BYTES
+        if share < least or held >= memory:
+            name = "held_bytes" if limits.client_bytes is None else "client_bytes"
+            allowed = f"{least} for a client that sends inputs, of less than {memory} in all"
+            raise ParamError(name, share, allowed)
+        super().__init__(limits, held, share)
+        self.provers = {one.name: one for one in provers}
+        self.keys = ProvingKeys(provers, memory - held, limits.parallel, limits.threads)
+        self.journal = Journal(folder)
+        # Digests of inputs are compared in this process alone: a file with them would tell inputs.
+        self._digest_key = token_bytes(32)
+        self._digests: dict[str, bytes] = {}
+        self._computes(self.keys, "/v1/provers/PROVER/jobs/ID")
+
+    limits: ProverLimits
+
+    async def start(self) -> None:
+        """Start the engine, with the jobs of an earlier server in their order."""
+        await super().start()
+        self._wiping = asyncio.create_task(self._wipe())
+        known = (one for one in self.journal.entries.values() if self._is_known(one))
+        for entry in sorted(known, key=lambda one: one.facts.order):
+            claim = Claim(self.ledger, None)
+            claim.settle(RUN_BYTES)
+            job = self._job(entry, claim)
+            self.runs.restore(job)
+            if entry.failure is not None:
+                job.end("failed", failure=entry.failure)
+            elif entry.result is not None:
+                job.end("done", entry.result)
+            else:
+                await self.engine.submit(job)
+
+    def _is_known(self, entry: Entry) -> bool:
+        if entry.facts.prover in self.provers:
+            return True
+        name, prover = entry.id[:8], entry.facts.prover
+        log.warning("job %s... waits for the prover %r, which is not here", name, prover[:80])
+        return False
+
+    async def _wipe(self) -> None:
+        """Overwrite the inputs of jobs that are over, some times a second."""
+        while True:
+            try:
+                await asyncio.to_thread(self.journal.wipe)
+            except OSError as error:
+                log.error("inputs cannot be overwritten: %s", error.strerror)
+            await asyncio.sleep(_WIPE_SECONDS)
+
+    async def stop(self) -> None:
+        """End the engine; jobs without a result are found again by the next server."""
+        await self.engine.stop()
+        self._wiping.cancel()
+        await asyncio.gather(self._wiping, return_exceptions=True)
+        await asyncio.to_thread(self.journal.wipe)
+        self.journal.close()
+
+    def status(self) -> dict[str, Any]:
+        """The load of the server."""
+        return super().status() | {
+            "input_bytes_on_disk": self.journal.size_bytes,
+            "provers_in_memory": self.keys.loaded,
+        }
+
+    def prover(self, name: str) -> ServedProver:
+        """A prover by its name; ServingError, 404, for an unknown one."""
+        found = self.provers.get(name)
+        if found is None:
+            wanted = " or ".join(self.provers)
+            raise ServingError(refusals.MISSING, "prover", wanted, name[:80], "GET /v1/provers")
+        return found
+
+    async def begin(self, request: Request, prover: str, name: str) -> Run:
+        """The job of a request: a new one, or that of an earlier request with this id."""
+        wanted, held = self.prover(prover), self.runs.find(name)
+        kind, priority = bodies.kind_of(request, wanted.kinds), _priority(request)
+        self.wait_of(request)
+        most = wanted.most_bytes(kind, self.limits.request_bytes)
+        length = bodies.announced(request, most)
+        body = bodies.Body(request, length, self.limits)
+        if held is not None and not held.may_begin_again:
+            return await self._same(cast("Job", held), (wanted.name, kind, length), body)
+        self.runs.check_room(self.engine.waiting_seconds)
+        if self.journal.size_bytes + length > self.limits.jobs_bytes:
+            most = self.limits.jobs_bytes
+            expected = f"at most {most} bytes of inputs that wait"
+            seconds = self.engine.waiting_seconds
+            raise refusals.busy("storage", expected, "more", seconds)
+        if isinstance(held, Job):
+            self.journal.forget(held.entry)
+        client = client_at(request.client.host if request.client else None)
+        with ExitStack() as undone:
+            claim = undone.enter_context(self.ledger.claim(client, min(length, _PIECES_BYTES)))
+            entry = await self._receive(name, (wanted.name, kind, priority), body, length)
+            undone.callback(self.journal.forget, entry)
+            claim.resize(RUN_BYTES)
+            job = self._job(entry, claim)
+            self.runs.add(job, self.engine.waiting_seconds)
+            undone.pop_all()
+        await self.engine.submit(job)
+        return job
+
+    def _job(self, entry: Entry, claim: Claim) -> Job:
+        facts = entry.facts
+        return Job(
+            id=entry.id, model=self.provers[facts.prover], keys=facts.prover,
+            identity=(facts.prover, facts.kind, facts.size_bytes), inputs={"entry": entry},
+            claim=claim, priority=facts.priority, entry=entry, journal=self.journal,
+        )  # fmt: skip
+
+    async def _receive(
+        self, name: str, facts: tuple[str, str, int], body: bodies.Body, length: int
+    ) -> Entry:
+        """Write inputs to the disk as they arrive, and accept the job."""
+        received = self.journal.receive(name)
+        digest = blake2b(key=self._digest_key, digest_size=32)
+        try:
+            async for piece in body.pieces():
+                digest.update(piece)
+                await asyncio.to_thread(received.append, piece)
+            if received.offset != length:
+                raise ClientDisconnect
+            entry = await asyncio.to_thread(self.journal.accepted, name, received, facts)
+        finally:
+            await asyncio.shield(asyncio.to_thread(self.journal.end, name, received))
+        self._digests[name] = digest.digest()
+        return entry
+
+    async def _same(self, held: Job, identity: tuple[object, ...], body: bodies.Body) -> Run:
+        """The held job; ServingError, 409, unless a repeated request has its inputs."""
+        self.runs.same(held, identity)
+        known = self._digests.get(held.id)
+        if known is None:
+            if held.is_over:
+                wanted = f"GET /v1/jobs/{held.id}/result"
+                got = "its inputs again, which a server that was started since does not have"
+                raise ServingError(refusals.CONFLICT, "job id", wanted, got, "ask for its result")
+            known = await asyncio.to_thread(held.entry.digest, self._digest_key)
+            self._digests[held.id] = known
+        digest = blake2b(key=self._digest_key, digest_size=32)
+        async for piece in body.pieces():
+            digest.update(piece)
+        # Other inputs of the same length are another request.
+        return self.runs.same(held, identity if digest.digest() == known else ())
+
+    async def cancel(self, name: str) -> Run:
+        """Cancel a job, and remove its inputs."""
+        found = cast("Job", self.runs.get(name))
+        found.cancel()
+        if not found.entry.is_over:
+            self.journal.forget(found.entry)
+            await asyncio.to_thread(self.journal.wipe)
+        return found
+
+    def expire(self) -> None:
+        """Forget what is over for too long."""
+        super().expire()
+        for name in self._digests.keys() - self.journal.entries.keys():
+            del self._digests[name]
+
+
+def _priority(request: Request) -> int:
+    """The priority of a request: `priority=`, 0 by default."""
+    stated = request.query_params.get("priority", "0")
+    digits = stated.removeprefix("-")
+    if digits.isascii() and digits.isdigit() and len(digits) <= len(str(_MOST_PRIORITY)):
+        found = int(stated)
+        if abs(found) <= _MOST_PRIORITY:
+            return found
+    wanted = f"an integer from {-_MOST_PRIORITY} to {_MOST_PRIORITY}"
+    raise ServingError(refusals.BAD, "priority", wanted, stated[:40], "higher ones begin first")
