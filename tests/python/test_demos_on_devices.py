@@ -88,6 +88,6 @@ def test_the_examples_conform(device: str) -> None:
     report = conform(device, seed=5, seconds=4, quick=True, speed=False)
     if report.untried:  # a busy machine
         report = conform(device, seed=5, seconds=600, quick=True, speed=False)
-    assert report, str(report)
+    assert report, (str(report), report.failures)
     passed = {op.op for op in report.ops}
     assert {"modmul", "modsum", "axis_modsum"} <= passed
