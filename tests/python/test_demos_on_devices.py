@@ -91,3 +91,16 @@ def test_the_examples_conform(device: str) -> None:
     assert report, (str(report), report.failures)
     passed = {op.op for op in report.ops}
     assert {"modmul", "modsum", "axis_modsum"} <= passed
+
+
+def test_the_examples_have_digits_of_any_width(device: str) -> None:
+    options: Any = {"seed": 5, "ops": ["g_decomp", "g_decomp_full_q"], "quick": True}
+    report = conform(device, seconds=600, speed=False, **options)
+    assert report, (str(report), report.failures)
+
+
+@pytest.mark.large
+def test_the_examples_conform_in_all_rounds_of_sizes(device: str) -> None:
+    report = conform(device, seed=5, seconds=3600, quick=True, speed=False)
+    assert not report.is_cut
+    assert report, (str(report), report.failures)

@@ -42,14 +42,14 @@ struct Number {
     }
   }
 
-  // Bits [first, first + count), count at most 32.
+  // Bits [first, first + count), count at most 64: they lie in three words.
   uint64_t bits(int64_t first, int64_t count) const {
-    uint64_t value = 0;
-    for (int64_t i = 0; i < 2; ++i) {
+    unsigned_wide value = 0;
+    for (int64_t i = 0; i < 3; ++i) {
       const size_t at = static_cast<size_t>(first / 32 + i);
-      if (at < words.size()) value |= static_cast<uint64_t>(words[at]) << (32 * i);
+      if (at < words.size()) value |= static_cast<unsigned_wide>(words[at]) << (32 * i);
     }
-    return (value >> (first % 32)) & ((uint64_t{1} << count) - 1);
+    return static_cast<uint64_t>((value >> (first % 32)) & ((unsigned_wide{1} << count) - 1));
   }
 };
 
