@@ -14,7 +14,7 @@ import pytest
 from cloakwork import fhe
 from cloakwork.cli import main, models
 from cloakwork.errors import ParamError
-from cloakwork.serving import Limits, ServedProgram, client, create_app, remote
+from cloakwork.serving import Limits, ServedProgram, client, connection, create_app
 from python.serving_setup import answering, nobody, running
 
 X = np.array([0.5, -0.25, 1.0])
@@ -217,7 +217,7 @@ def test_a_wrong_command_line_is_said(
 def test_a_query_to_a_server_that_is_not_there_is_said(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(remote, "_FIRST_SECONDS", 0.2)
+    monkeypatch.setattr(connection, "_FIRST_SECONDS", 0.2)
     with nobody() as url:
         assert main(["query", url, "keys", "x.npy"]) == 2
     assert "is it running?" in capsys.readouterr().err

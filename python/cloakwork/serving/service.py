@@ -53,6 +53,7 @@ class Service(ABC):
 
     async def start(self) -> None:
         """Start the engine."""
+        self.door.closing.clear()
         self.engine.start()
 
     @abstractmethod
