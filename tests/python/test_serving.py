@@ -449,3 +449,32 @@ def test_logs_hold_no_part_of_a_key(
     middle = data[len(data) // 2 :][:12]
     for shown in (middle.hex(), repr(middle)[2:-1], str(list(middle))):
         assert shown not in caplog.text
+
+
+def test_an_upload_goes_on_where_a_lost_connection_s_last_bytes_ended(
+    keys: fhe.Keys, tmp_path: Path
+) -> None:
+    data, asked = keys.evaluation.to_bytes(), []
+    name = data[-32:].hex()
+    with running(served(tmp_path)) as url, httpx.Client(base_url=url) as own:
+
+        def late(request: httpx.Request) -> httpx.Response:
+            """The server, to which bytes of an earlier connection come after its first answer."""
+            body = request.read()
+            asked.append((request.method, request.headers.get("Content-Range")))
+            kept = {"content-type", "content-range"}
+            headers = {one: value for one, value in request.headers.items() if one in kept}
+            answer = own.request(request.method, request.url.path, content=body, headers=headers)
+            if len(asked) == 1:
+                part = BINARY | {"Content-Range": f"bytes 0-299999/{len(data)}"}
+                own.put(f"/v1/keys/{name}", content=data[:300_000], headers=part)
+            given = {"headers": answer.headers, "content": answer.content}
+            return httpx.Response(answer.status_code, **given)
+
+        with Remote(url, transport=httpx.MockTransport(late)) as remote:
+            assert remote.upload(keys.evaluation) == name
+    last = len(data) - 1
+    assert asked == [
+        ("GET", None), ("PUT", f"bytes 0-{last}/{len(data)}"),
+        ("GET", None), ("PUT", f"bytes 300000-{last}/{len(data)}"), ("GET", None),
+    ]  # fmt: skip

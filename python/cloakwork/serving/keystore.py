@@ -217,7 +217,8 @@ class KeyStore:
             raise ServingError(refusals.CONFLICT, place, "one request at a time", got, hint, 1)
         if offset != first:
             wanted = f"bytes from {offset} on"
-            raise ServingError(refusals.CONFLICT, place, wanted, f"{first}", hint)
+            # Bytes of a connection that was lost may arrive after the client asked for the offset.
+            raise ServingError(refusals.CONFLICT, place, wanted, f"{first}", hint, 1)
         if upload is not None:
             self._reserve(total - upload.size_bytes)
         else:
