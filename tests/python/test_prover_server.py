@@ -505,6 +505,26 @@ def test_provers_share_the_memory_and_the_least_used_goes(tmp_path: Path) -> Non
     assert seen == ["ac", "ac", "bc", "ab", "ab"]
 
 
+def test_a_key_that_was_replaced_on_the_disk_is_not_used(
+    arrays: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "a.zkey").write_bytes((GROTH16 / "mixed.zkey").read_bytes())
+    provers = [ServedProver(tmp_path / "a.zkey"), ServedProver(PLONK / "mixed.zkey", name="b")]
+    for one in provers:
+        one.kept_bytes = 3 << 20
+    held = 16 << 20
+    with server(tmp_path, *provers, memory_bytes=held + (7 << 20), held_bytes=held) as client:
+        name = uuid4().hex
+        assert client.get("/v1/status").json()["provers_in_memory"] == ["b"]
+        (tmp_path / "new").write_bytes(arrays.read_bytes())
+        (tmp_path / "new").rename(tmp_path / "a.zkey")
+        refused(put(client, job("a", name)), 503, "the key with which the server began")
+        (tmp_path / "new").write_bytes((GROTH16 / "mixed.zkey").read_bytes())
+        (tmp_path / "new").rename(tmp_path / "a.zkey")
+        assert holds(put(client, job("a", name)))
+    assert "cannot be loaded again" in caplog.text
+
+
 def test_what_a_server_cannot_prove_it_says_at_its_start(arrays: Path, tmp_path: Path) -> None:
     prover = ServedProver(GROTH16 / "mixed.zkey")
     with pytest.raises(ParamError, match=r"memory_bytes: got .* a proof of mixed has"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -178,8 +178,6 @@ class ProverService(Service):
             expected = f"at most {most} bytes of inputs that wait"
             seconds = self.engine.waiting_seconds
             raise refusals.busy("storage", expected, "more", seconds)
-        if isinstance(held, Job):
-            self.journal.forget(held.entry)
         client = client_at(request.client.host if request.client else None)
         with ExitStack() as undone:
             claim = undone.enter_context(self.ledger.claim(client, min(length, _PIECES_BYTES)))
@@ -212,9 +210,14 @@ class ProverService(Service):
                 await asyncio.to_thread(received.append, piece)
             if received.offset != length:
                 raise ClientDisconnect
-            entry = await asyncio.to_thread(self.journal.accepted, name, received, facts)
+            # One of this id that was cancelled, or that the server had no room for.
+            if (before := self.journal.entries.get(name)) is not None:
+                self.journal.forget(before)
+            entry = self.journal.entry(name, facts, length)
+            await _whole(asyncio.to_thread(entry.accept, received))
+            self.journal.entries[name] = entry
         finally:
-            await asyncio.shield(asyncio.to_thread(self.journal.end, name, received))
+            await _whole(asyncio.to_thread(self.journal.end, name, received))
         self._digests[name] = digest.digest()
         return entry
 
@@ -249,6 +252,16 @@ class ProverService(Service):
         super().expire()
         for name in self._digests.keys() - self.journal.entries.keys():
             del self._digests[name]
+
+
+async def _whole(work: Coroutine[Any, Any, None]) -> None:
+    """Wait for work on a thread, also where the server ends meanwhile: it is not left half done."""
+    task = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.gather(task, return_exceptions=True)
+        raise
 
 
 def _priority(request: Request) -> int:

@@ -199,14 +199,11 @@ class Journal:
         if received.path.exists():
             _remove_unfinished(received.path)
 
-    def accepted(self, name: str, received: Partial, facts: tuple[str, str, int]) -> Entry:
-        """A job whose inputs were received; `facts` are prover, kind and priority."""
-        own = Facts(*facts, order=self._next, size_bytes=received.offset)
-        entry = Entry(name, self.folder, own, self._gone.append)
+    def entry(self, name: str, facts: tuple[str, str, int], size_bytes: int) -> Entry:
+        """A job to be accepted; `facts` are prover, kind and priority."""
+        own = Facts(*facts, order=self._next, size_bytes=size_bytes)
         self._next += 1
-        entry.accept(received)
-        self.entries[name] = entry
-        return entry
+        return Entry(name, self.folder, own, self._gone.append)
 
     def forget(self, entry: Entry) -> None:
         """Remove a job."""

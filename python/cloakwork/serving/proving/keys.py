@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ from cloakwork.zk.circom.systems import protocol_of, prover_of, read_zkey
 if TYPE_CHECKING:
     from cloakwork.serving.proving.journal import Entry
     from cloakwork.zk.circom.systems import AnyProver
+
+log = logging.getLogger("cloakwork.serving")
 
 # A witness beside its values: the headers of its sections.
 _HEADERS_BYTES = 1 << 12
@@ -59,6 +62,7 @@ class ServedProver(Here):
         self.path = Path(zkey)
         self.name = names.check(self.path.stem if name is None else name, "prover")
         self._first: AnyProver | None = None
+        self.verifying_key = ""
         self._first = prover = self.load()
         self.curve = prover.key.curve
         self.system = protocol_of(self.path)
@@ -74,6 +78,8 @@ class ServedProver(Here):
         if prover is None:
             prover = prover_of(read_zkey(self.path, check=False), keeps=True)
             prover.key.check()
+            if self.verifying_key not in ("", prover.key.verifying_key.to_json()):
+                raise LoadError(f"{self.path}: expected the key with which the server began")
         return prover
 
     @property
@@ -219,7 +225,7 @@ class ProvingKeys:
             if one.prover is None:
                 await self._changed.wait_for(lambda: one.prover is not None or self._has_room(one))
             if one.prover is None:
-                one.prover = await asyncio.to_thread(one.served.load)
+                one.prover = await _loaded(one.served)
             one.running += 1
         try:
             yield one
@@ -237,6 +243,16 @@ class ProvingKeys:
                 break
             one.prover = None
         return self.used_bytes + wanted.served.kept_bytes <= self._limit
+
+
+async def _loaded(served: ServedProver) -> AnyProver:
+    """The prover, read again; ServingError, 503, while its file is not what it was."""
+    try:
+        return await asyncio.to_thread(served.load)
+    except (CloakworkError, OSError) as error:
+        log.error("prover %s cannot be loaded again: %s", served.name, error)
+        what = "the key with which the server began", "a file that cannot be used"
+        raise refusals.busy("prover", *what, 30) from None
 
 
 def _checked(loaded: Loaded, memory_bytes: int, threads: int | None) -> AnyProver:
