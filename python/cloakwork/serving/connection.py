@@ -18,7 +18,7 @@ from cloakwork.serving import exposure, tokens
 from cloakwork.serving.answers import DESCRIPTION_BYTES, Answer, address, in_words, of_tls, received
 
 _BINARY = {"Content-Type": "application/octet-stream"}
-ACCEPTED, MISSING, CONFLICT = 202, 404, 409
+ACCEPTED, MISSING, CONFLICT, BUSY = 202, 404, 409, 503
 _MOST_PORT = 65535
 # Steps of a run, at most.
 _MOST_STEPS = 1 << 53
@@ -126,16 +126,31 @@ class Connection(Here):
                 progress(done, total)
             wait, asked = {} if progress is None else {"wait": "0.2"}, monotonic()
             try:
-                answer = self._repeated("GET", f"{run}/result", until, most_bytes, params=wait)
+                answer = self._result(f"{run}/result", until, most_bytes, params=wait)
             except ServingError as error:
-                # A server that was started again does not know it: the same request begins it.
-                if error.status != MISSING:
+                # A server that was started again does not know it, or one had no room for it: the
+                # same request begins it.
+                if error.status not in (MISSING, BUSY):
+                    raise
+                if monotonic() > until:
                     raise
                 answer = begin()
             # A server that does not wait, as it should, is not asked without a pause.
             if answer.status == ACCEPTED:
                 sleep(max(0.0, asked + _FIRST_PAUSE - monotonic()))
         return answer.content
+
+    def _result(self, address: str, until: float, most_bytes: int, **options: Any) -> Answer:
+        """The answer about a run: asked for again where the connection was lost."""
+        try:
+            return self._once("GET", address, most_bytes, until, **options)
+        except httpx.TransportError:
+            return self._repeated("GET", address, until, most_bytes, **options)
+        except ServingError as error:
+            if error.status != BUSY:
+                return self._repeated("GET", address, until, most_bytes, **options)
+            sleep(min(float(error.retry_seconds or _FIRST_PAUSE), max(until - monotonic(), 0.0)))
+            raise
 
     def _cancel(self, run: str) -> None:
         try:

@@ -68,6 +68,11 @@ class Engine:
         await asyncio.gather(*self._workers, return_exceptions=True)
 
     @property
+    def was_started(self) -> bool:
+        """Whether it was started, even if it was stopped since."""
+        return bool(self._workers)
+
+    @property
     def is_running(self) -> bool:
         """Whether it was started, and not stopped."""
         return any(not worker.done() for worker in self._workers)
@@ -77,15 +82,16 @@ class Engine:
         """An estimate of the time until a new run starts."""
         return self._mean_seconds * (len(self._pending) + 1) / self._limits.parallel
 
-    async def submit(self, run: Run) -> None:
-        """Queue a run; its keys stay on the disk until it is over."""
+    async def submit(self, *runs: Run) -> None:
+        """Queue runs; their keys stay on the disk until they are over."""
         self.prune()
-        if run.keys is not None:
-            run.pinned = self._keys.get(run.keys)
-            run.pinned.pins += 1
+        for run in runs:
+            if run.keys is not None:
+                run.pinned = self._keys.get(run.keys)
+                run.pinned.pins += 1
         async with self._arrived:
-            self._pending.append(run)
-            self._arrived.notify()
+            self._pending.extend(runs)
+            self._arrived.notify(len(runs))
 
     def prune(self) -> None:
         """Drop waiting runs that are over, as cancelled ones are, with the hold on their keys."""

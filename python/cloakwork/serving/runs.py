@@ -126,6 +126,11 @@ class Run:
             self.watchers -= 1
             self.watched = monotonic()
 
+    @property
+    def may_be_forgotten(self) -> bool:
+        """Whether one that is over may be forgotten."""
+        return True
+
     def forget(self) -> None:
         """Give back what it holds."""
         self.claim.release()
@@ -241,7 +246,8 @@ class Runs:
 
     def _over(self) -> list[Run]:
         """The runs that can be forgotten, the oldest first."""
-        over = [run for run in self._held.values() if run.is_over and not run.watchers]
+        held = self._held.values()
+        over = [run for run in held if run.is_over and run.may_be_forgotten and not run.watchers]
         return sorted(over, key=lambda run: run.begun)
 
     def _forget(self, run: Run) -> None:

@@ -52,8 +52,9 @@ class Service(ABC):
         self.runs = Runs(self.limits, self.ledger, abandon_seconds=abandon_seconds, place=place)
 
     async def start(self) -> None:
-        """Start the engine."""
-        self.door.closing.clear()
+        """Start the engine; ParamError for a second start."""
+        if self.engine.was_started:
+            raise ParamError("app", "one that ran before", "a new one: create it again")
         self.engine.start()
 
     @abstractmethod

@@ -153,7 +153,9 @@ def _read(answer: bytes, vkey: AnyKey, place: str) -> tuple[AnyProof, Public]:
 
     try:
         told = strict.parsed(answer, place)
-        if not isinstance(told, dict) or told.keys() != {"proof", "public"}:
+        right = isinstance(told, dict) and told.keys() == {"proof", "public"}
+        # Text would be taken for the path of a file.
+        if not right or not isinstance(told["proof"], dict) or not _is_texts(told["public"]):
             raise LoadError(f"{place}: expected a proof and public signals, got other JSON")
         public = Public.load(told["public"], vkey.curve)
         if isinstance(vkey, Groth16Key):
@@ -162,8 +164,13 @@ def _read(answer: bytes, vkey: AnyKey, place: str) -> tuple[AnyProof, Public]:
         else:
             proof = plonk.Proof.load(told["proof"])
             holds = plonk.verify(vkey, public, proof)
-    except (LoadError, ProofError) as error:
+    except (LoadError, ProofError, ParamError) as error:
         raise ServingError(0, place, "a proof", str(error), "check the address") from None
     if not holds:
         raise ProofError(f"{place}: expected one that holds under vkey, got one that does not")
     return proof, public
+
+
+def _is_texts(given: object) -> bool:
+    """Whether public signals are a list of text, as snarkjs writes them."""
+    return isinstance(given, list) and all(isinstance(one, str) for one in given)

@@ -19,13 +19,15 @@ from cloakwork.serving import bodies, refusals
 from cloakwork.serving.door import TLS_BYTES
 from cloakwork.serving.ledger import Claim, client_at
 from cloakwork.serving.limits import ProverLimits
-from cloakwork.serving.proving.journal import Entry, Journal
+from cloakwork.serving.proving.journal import Entry, Journal, remove_unfinished
 from cloakwork.serving.proving.keys import ProvingKeys, ServedProver
 from cloakwork.serving.runs import RUN_BYTES, Run
 from cloakwork.serving.service import Service, memory_of
 
 if TYPE_CHECKING:
     from fastapi import Request
+
+    from cloakwork.serving.partial import Partial
 
 log = logging.getLogger("cloakwork.serving")
 
@@ -50,7 +52,7 @@ class Job(Run):
         """Set its end, once; it is kept, unless the same request may succeed later."""
         if self.is_over:
             return
-        passes = failure is not None and failure.status == refusals.BUSY
+        passes = failure is not None and failure.status in (refusals.BUSY, refusals.INTERNAL)
         try:
             if state in ("done", "failed") and not passes:
                 self.entry.end(result, failure)
@@ -59,6 +61,11 @@ class Job(Run):
             what = "room for the result", "an error of the disk"
             state, result, failure = "failed", b"", refusals.busy("storage", *what, 30)
         super().end(state, result, failure)
+
+    @property
+    def may_be_forgotten(self) -> bool:
+        """Whether its inputs do not wait on the disk for another try."""
+        return self.entry.is_over or self.state == "cancelled"
 
     def forget(self) -> None:
         """Give back what it holds, also on the disk."""
@@ -111,6 +118,7 @@ class ProverService(Service):
         await super().start()
         self._wiping = asyncio.create_task(self._wipe())
         known = (one for one in self.journal.entries.values() if self._is_known(one))
+        waiting = []
         for entry in sorted(known, key=lambda one: one.facts.order):
             claim = Claim(self.ledger, None)
             claim.settle(RUN_BYTES)
@@ -121,13 +129,16 @@ class ProverService(Service):
             elif entry.result is not None:
                 job.end("done", entry.result)
             else:
-                await self.engine.submit(job)
+                waiting.append(job)
+        await self.engine.submit(*waiting)
 
     def _is_known(self, entry: Entry) -> bool:
-        if entry.facts.prover in self.provers:
+        facts, prover = entry.facts, self.provers.get(entry.facts.prover)
+        # What is over was of its prover then.
+        if prover is not None and (entry.is_over or facts.kind in prover.kinds):
             return True
-        name, prover = entry.id[:8], entry.facts.prover
-        log.warning("job %s... waits for the prover %r, which is not here", name, prover[:80])
+        what = "which is not here" if prover is None else f"which takes no {facts.kind} now"
+        log.warning("job %s... waits for the prover %r, %s", entry.id[:8], facts.prover[:80], what)
         return False
 
     async def _wipe(self) -> None:
@@ -170,24 +181,26 @@ class ProverService(Service):
         most = wanted.most_bytes(kind, self.limits.request_bytes)
         length = bodies.announced(request, most)
         body = bodies.Body(request, length, self.limits)
+        client = client_at(request.client.host if request.client else None)
         if held is not None and not held.may_begin_again:
-            return await self._same(cast("Job", held), (wanted.name, kind, length), body)
+            with self.ledger.claim(client, min(length, _PIECES_BYTES)):
+                return await self._same(cast("Job", held), (wanted.name, kind, length), body)
         self.runs.check_room(self.engine.waiting_seconds)
         if self.journal.size_bytes + length > self.limits.jobs_bytes:
             most = self.limits.jobs_bytes
             expected = f"at most {most} bytes of inputs that wait"
             seconds = self.engine.waiting_seconds
             raise refusals.busy("storage", expected, "more", seconds)
-        client = client_at(request.client.host if request.client else None)
-        with ExitStack() as undone:
+        # No request with this id passes before the job is known.
+        with self.journal.receiving(name, length) as received, ExitStack() as undone:
             claim = undone.enter_context(self.ledger.claim(client, min(length, _PIECES_BYTES)))
-            entry = await self._receive(name, (wanted.name, kind, priority), body, length)
+            entry = await self._receive(received, name, (wanted.name, kind, priority), body, length)
             undone.callback(self.journal.forget, entry)
             claim.resize(RUN_BYTES)
             job = self._job(entry, claim)
             self.runs.add(job, self.engine.waiting_seconds)
             undone.pop_all()
-        await self.engine.submit(job)
+            await self.engine.submit(job)
         return job
 
     def _job(self, entry: Entry, claim: Claim) -> Job:
@@ -199,10 +212,14 @@ class ProverService(Service):
         )  # fmt: skip
 
     async def _receive(
-        self, name: str, facts: tuple[str, str, int], body: bodies.Body, length: int
+        self,
+        received: Partial,
+        name: str,
+        facts: tuple[str, str, int],
+        body: bodies.Body,
+        length: int,
     ) -> Entry:
         """Write inputs to the disk as they arrive, and accept the job."""
-        received = self.journal.receive(name)
         digest = blake2b(key=self._digest_key, digest_size=32)
         try:
             async for piece in body.pieces():
@@ -214,10 +231,14 @@ class ProverService(Service):
             if (before := self.journal.entries.get(name)) is not None:
                 self.journal.forget(before)
             entry = self.journal.entry(name, facts, length)
-            await _whole(asyncio.to_thread(entry.accept, received))
+            try:
+                await _whole(asyncio.to_thread(entry.accept, received))
+            except BaseException:
+                entry.discard()
+                raise
             self.journal.entries[name] = entry
         finally:
-            await _whole(asyncio.to_thread(self.journal.end, name, received))
+            await _whole(asyncio.to_thread(remove_unfinished, received.path))
         self._digests[name] = digest.digest()
         return entry
 
@@ -231,6 +252,9 @@ class ProverService(Service):
                 got = "its inputs again, which a server that was started since does not have"
                 raise ServingError(refusals.CONFLICT, "job id", wanted, got, "ask for its result")
             known = await asyncio.to_thread(held.entry.digest, self._digest_key)
+            if held.is_over:
+                # Its inputs may have been overwritten while they were read.
+                raise refusals.busy("job id", "a job that waits or is over", "one that ends", 1)
             self._digests[held.id] = known
         digest = blake2b(key=self._digest_key, digest_size=32)
         async for piece in body.pieces():

@@ -13,8 +13,8 @@ import logging
 import os
 import re
 import stat
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -136,7 +136,7 @@ class Journal:
         self._own, self.folder = OwnFolder(folder), folder
         self.entries: dict[str, Entry] = {}
         self._gone = [*folder.glob("*.gone")]
-        self._receiving: set[str] = set()
+        self._receiving: dict[str, int] = {}
         paths = sorted(path for path in folder.iterdir() if _NAME.fullmatch(path.stem))
         jobs = [path for path in paths if path.suffix in (".done", ".job")]
         for path in jobs:
@@ -145,7 +145,7 @@ class Journal:
         accepted = {path.stem for path in jobs}
         for path in paths:
             if path.suffix == ".part" or (path.suffix == ".body" and path.stem not in accepted):
-                _remove_unfinished(path)
+                remove_unfinished(path)
         self._next = 1 + max((one.facts.order for one in self.entries.values()), default=0)
 
     def close(self) -> None:
@@ -154,8 +154,9 @@ class Journal:
 
     @property
     def size_bytes(self) -> int:
-        """The bytes of all inputs."""
-        return sum(one.facts.size_bytes for one in self.entries.values() if not one.is_over)
+        """The bytes of all inputs, also of those that are being sent."""
+        waiting = (one.facts.size_bytes for one in self.entries.values() if not one.is_over)
+        return sum(waiting) + sum(self._receiving.values())
 
     def _find(self, path: Path) -> None:
         """Keep the job of a file; one that cannot be read stays where it is, and is told."""
@@ -179,25 +180,26 @@ class Journal:
             except IndexError:
                 return
             try:
-                _remove_unfinished(path)
+                remove_unfinished(path)
             except OSError:
                 self._gone.append(path)
                 raise
 
-    def receive(self, name: str) -> Partial:
-        """The file for the inputs of a job; ServingError, 503, while another request sends them."""
+    @contextmanager
+    def receiving(self, name: str, size_bytes: int) -> Iterator[Partial]:
+        """The file for the inputs of a job, which one request alone has until the job is known.
+
+        Raises ServingError, 503, while another request has it.
+        """
         if name in self._receiving:
             raise refusals.busy("job id", "one request at a time", "another that sends inputs", 1)
-        self._receiving.add(name)
         found = Partial(self.folder / f"{name}.part")
         found.discard()
-        return found
-
-    def end(self, name: str, received: Partial) -> None:
-        """No request sends the inputs of a job any more."""
-        self._receiving.discard(name)
-        if received.path.exists():
-            _remove_unfinished(received.path)
+        self._receiving[name] = size_bytes
+        try:
+            yield found
+        finally:
+            del self._receiving[name]
 
     def entry(self, name: str, facts: tuple[str, str, int], size_bytes: int) -> Entry:
         """A job to be accepted; `facts` are prover, kind and priority."""
@@ -247,7 +249,7 @@ def _failure(told: object) -> ServingError:
     return ServingError(told["status"], *(told[one] for one in names))
 
 
-def _remove_unfinished(path: Path) -> None:
+def remove_unfinished(path: Path) -> None:
     """Overwrite and remove a regular file."""
     if path.is_symlink() or not path.exists():
         return

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from cloakwork import files
 from cloakwork.errors import (
     CloakworkError,
     InternalError,
@@ -36,6 +37,7 @@ log = logging.getLogger("cloakwork.serving")
 # A witness beside its values: the headers of its sections.
 _HEADERS_BYTES = 1 << 12
 _SCALAR_BYTES = 32
+_WITNESS = b"wtns"
 
 
 @public("cloakwork.serving")
@@ -126,6 +128,9 @@ class ServedProver(Here):
         threads: int | None,
     ) -> bytes | ServingError:
         assert loaded.prover is not None
+        if entry.facts.kind == BINARY and files.start(entry.body, len(_WITNESS)) != _WITNESS:
+            got, hint = "a file that is none", "send what circom or `cloakwork witness` wrote"
+            return ServingError(refusals.BAD, "the witness", "a whole .wtns file", got, hint)
         wasm = self._generator if entry.facts.kind == JSON else None
         try:
             proof, signals = loaded.prover.prove(
@@ -134,6 +139,10 @@ class ServedProver(Here):
             )  # fmt: skip
         except (InternalError, MemoryBudgetError, OutOfMemoryError):
             raise
+        except OSError as error:
+            log.error("a proof of %s failed: %s", self.name, error.strerror)
+            what = "what a proof needs of the system", "an error of it"
+            raise refusals.busy("storage", *what, 5) from None
         except CloakworkError as error:
             return _refused(error, entry)
         return f'{{"proof": {proof.to_json()}, "public": {signals.to_json()}}}\n'.encode()
