@@ -14,6 +14,7 @@ from cloakwork import zk
 from cloakwork.errors import ParamError, ServingError
 from cloakwork.serving import RemoteProver, ServedProver, create_prover_app
 from cloakwork.serving.partial import Partial
+from cloakwork.serving.proving import jobs
 from cloakwork.serving.proving.journal import Entry
 from python.serving_setup import running
 from python.test_prover_server import (
@@ -115,6 +116,28 @@ def test_a_client_asks_again_for_a_job_that_found_no_room(
             WITNESS, vkey=GROTH16 / "mixed.vkey.json", prover="mixed", progress=lambda *_: None
         )
     assert len(prover.began) == 3
+
+
+def test_a_job_that_found_no_room_is_tried_again_without_its_client(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "_AGAIN_SECONDS", 0.2)
+    name, prover = uuid4().hex, ServedProver(GROTH16 / "mixed.zkey")
+    with server(tmp_path, prover) as client:
+        prove = zk.groth16.Prover.prove
+        failures = iter([MemoryError(), OSError(errno.EMFILE, "Too many open files")])
+
+        def short(*given: Any, **options: Any) -> Any:
+            if (error := next(failures, None)) is not None:
+                raise error
+            return prove(*given, **options)
+
+        monkeypatch.setattr(zk.groth16.Prover, "prove", short)
+        put(client, job(name=name), wait=0)
+        until(lambda: client.get(f"/v1/jobs/{name}").json()["state"] == "done")
+        assert holds(client.get(f"/v1/jobs/{name}/result"))
+        assert client.get("/v1/status").json()["open_runs"] == 0
+    assert next(failures, None) is None
 
 
 def test_jobs_with_inputs_wait_for_the_circuit_s_program(tmp_path: Path) -> None:

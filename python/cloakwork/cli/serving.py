@@ -61,9 +61,7 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
         list[Path], typer.Argument(metavar="MODEL.cwk...", help="The models, named by their files.")
     ],
     port: Annotated[int, typer.Option(help="Where to listen; 0: any free port.")] = 8000,
-    host: Annotated[
-        str, typer.Option(help="The address to listen at; 0.0.0.0: of all networks.")
-    ] = "127.0.0.1",
+    host: at_the_door.Host = "127.0.0.1",
     store: Annotated[
         Path | None,
         typer.Option(help="The folder for clients' keys; by default MODEL.keys beside the model."),
@@ -92,16 +90,10 @@ def serve(  # noqa: PLR0913, PLR0917 (one parameter an option)
     request_seconds: at_the_door.RequestSeconds = 3600.0,
     read_seconds: at_the_door.ReadSeconds = 30.0,
     least_rate: at_the_door.LeastRate = "1KiB",
-    ssl_certfile: Annotated[
-        Path | None, typer.Option(help="The certificate (PEM) for https.")
-    ] = None,
-    ssl_keyfile: Annotated[
-        Path | None, typer.Option(help="The certificate's private key (PEM).")
-    ] = None,
+    ssl_certfile: at_the_door.Certificate = None,
+    ssl_keyfile: at_the_door.PrivateKey = None,
     insecure: Exposed = False,
-    token_file: Annotated[
-        Path | None, typer.Option(help="A file with a token that every request must have.")
-    ] = None,
+    token_file: at_the_door.TokenFile = None,
 ) -> None:
     """Run models on the ciphertexts of clients, who keep their secrets."""
     with in_words(context.obj), named_as_options():

@@ -1,11 +1,18 @@
-"""The options of servers that limit connections, their memory and their time."""
+"""The options that servers share: where they listen, and the limits of connections."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+Host = Annotated[str, typer.Option(help="The address to listen at; 0.0.0.0: of all networks.")]
+Certificate = Annotated[Path | None, typer.Option(help="The certificate (PEM) for https.")]
+PrivateKey = Annotated[Path | None, typer.Option(help="The certificate's private key (PEM).")]
+TokenFile = Annotated[
+    Path | None, typer.Option(help="A file with a token that every request must have.")
+]
 HeldQuota = Annotated[
     str | None,
     typer.Option(help="For connections, requests and results in memory; by default a quarter."),

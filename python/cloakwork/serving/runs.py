@@ -190,6 +190,11 @@ class Runs:
         """The runs that are not over."""
         return [run for run in self._held.values() if not run.is_over]
 
+    @property
+    def over(self) -> list[Run]:
+        """The runs that are over and not yet forgotten."""
+        return [run for run in self._held.values() if run.is_over]
+
     def check_room(self, seconds: float) -> None:
         """ServingError, 503, if as many runs wait or run as may."""
         most, waiting = self._limits.queue, len(self.open)
@@ -246,8 +251,7 @@ class Runs:
 
     def _over(self) -> list[Run]:
         """The runs that can be forgotten, the oldest first."""
-        held = self._held.values()
-        over = [run for run in held if run.is_over and run.may_be_forgotten and not run.watchers]
+        over = [run for run in self.over if run.may_be_forgotten and not run.watchers]
         return sorted(over, key=lambda run: run.begun)
 
     def _forget(self, run: Run) -> None:

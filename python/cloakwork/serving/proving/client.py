@@ -9,14 +9,15 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
-from cloakwork import _core, files, strict
+from cloakwork import files, strict
 from cloakwork.errors import LoadError, ParamError, ProofError, ServingError
 from cloakwork.lazy import public
 from cloakwork.serving import names
 from cloakwork.serving.answers import DESCRIPTION_BYTES, Answer
 from cloakwork.serving.connection import CONFLICT, Connection, Progress
-from cloakwork.zk.circom.statements import Proof, Public, Source, is_text, text_of
+from cloakwork.zk.circom.statements import Proof, Public, Source
 from cloakwork.zk.circom.statements import VerifyingKey as Groth16Key
+from cloakwork.zk.circom.verifying import system_of
 
 if TYPE_CHECKING:
     from cloakwork.zk import plonk
@@ -141,8 +142,7 @@ def _key(vkey: Source | AnyKey) -> AnyKey:
 
     if isinstance(vkey, Groth16Key | plonk.VerifyingKey):
         return vkey
-    text, name = text_of(vkey, "verifying key")
-    if is_text(text) and _core.json_protocol(text, name, True) == "plonk":
+    if system_of(vkey) == "plonk":
         return plonk.VerifyingKey.load(vkey)
     return Groth16Key.load(vkey)
 

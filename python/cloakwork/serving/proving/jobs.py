@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from secrets import token_bytes
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from starlette.requests import ClientDisconnect
@@ -36,7 +37,9 @@ _LEAST_HELD, _MOST_HELD, _PART = 1 << 24, 1 << 28, 16
 # A piece of a body as it arrives, and as it is written.
 _PIECES_BYTES = 2 * bodies.PIECE_BYTES
 _MOST_PRIORITY = 1000
-_WIPE_SECONDS = 0.1
+_TEND_SECONDS = 0.1
+# After which a job that found no room is tried again.
+_AGAIN_SECONDS = 5.0
 
 
 @dataclass(eq=False, kw_only=True)
@@ -63,9 +66,15 @@ class Job(Run):
         super().end(state, result, failure)
 
     @property
+    def waits_again(self) -> bool:
+        """Whether it is over for now, as the server had no room for it."""
+        failure = self.failure
+        return self.state == "failed" and failure is not None and failure.status == refusals.BUSY
+
+    @property
     def may_be_forgotten(self) -> bool:
         """Whether its inputs do not wait on the disk for another try."""
-        return self.entry.is_over or self.state == "cancelled"
+        return not self.waits_again
 
     def forget(self) -> None:
         """Give back what it holds, also on the disk."""
@@ -116,7 +125,7 @@ class ProverService(Service):
     async def start(self) -> None:
         """Start the engine, with the jobs of an earlier server in their order."""
         await super().start()
-        self._wiping = asyncio.create_task(self._wipe())
+        self._tending = asyncio.create_task(self._tend())
         known = (one for one in self.journal.entries.values() if self._is_known(one))
         waiting = []
         for entry in sorted(known, key=lambda one: one.facts.order):
@@ -141,20 +150,32 @@ class ProverService(Service):
         log.warning("job %s... waits for the prover %r, %s", entry.id[:8], facts.prover[:80], what)
         return False
 
-    async def _wipe(self) -> None:
-        """Overwrite the inputs of jobs that are over, some times a second."""
+    async def _tend(self) -> None:
+        """Overwrite the inputs of jobs that are over, and try again what found no room."""
         while True:
             try:
                 await asyncio.to_thread(self.journal.wipe)
             except OSError as error:
                 log.error("inputs cannot be overwritten: %s", error.strerror)
-            await asyncio.sleep(_WIPE_SECONDS)
+            await self._try_again()
+            await asyncio.sleep(_TEND_SECONDS)
+
+    async def _try_again(self) -> None:
+        """Queue the jobs that found no room some seconds ago."""
+        before = monotonic() - _AGAIN_SECONDS
+        for job in self.runs.over:
+            # While its inputs are sent again, that request decides.
+            is_sent = self.journal.is_receiving(job.id)
+            if isinstance(job, Job) and job.waits_again and job.begun < before and not is_sent:
+                again = self._job(job.entry, job.claim)
+                self.runs.restore(again)
+                await self.engine.submit(again)
 
     async def stop(self) -> None:
         """End the engine; jobs without a result are found again by the next server."""
+        self._tending.cancel()
+        await asyncio.gather(self._tending, return_exceptions=True)
         await self.engine.stop()
-        self._wiping.cancel()
-        await asyncio.gather(self._wiping, return_exceptions=True)
         await asyncio.to_thread(self.journal.wipe)
         self.journal.close()
 

@@ -201,6 +201,10 @@ class Journal:
         finally:
             del self._receiving[name]
 
+    def is_receiving(self, name: str) -> bool:
+        """Whether a request sends the inputs of a job."""
+        return name in self._receiving
+
     def entry(self, name: str, facts: tuple[str, str, int], size_bytes: int) -> Entry:
         """A job to be accepted; `facts` are prover, kind and priority."""
         own = Facts(*facts, order=self._next, size_bytes=size_bytes)

@@ -63,9 +63,9 @@ class ServedProver(Here):
     ) -> None:
         self.path = Path(zkey)
         self.name = names.check(self.path.stem if name is None else name, "prover")
-        self._first: AnyProver | None = None
-        self.verifying_key = ""
-        self._first = prover = self.load()
+        prover = self._read()
+        # For the first that asks for it.
+        self._first: AnyProver | None = prover
         self.curve = prover.key.curve
         self.system = protocol_of(self.path)
         self.wires = prover._witness_wires
@@ -75,13 +75,18 @@ class ServedProver(Here):
         self._generator = None if wasm is None else _generator(wasm, self)
 
     def load(self) -> AnyProver:
-        """The prover, whose key passed its check, with what it keeps between proofs."""
+        """The prover with what it keeps between proofs; LoadError for a file of another key now."""
         prover, self._first = self._first, None
         if prover is None:
-            prover = prover_of(read_zkey(self.path, check=False), keeps=True)
-            prover.key.check()
-            if self.verifying_key not in ("", prover.key.verifying_key.to_json()):
+            prover = self._read()
+            if prover.key.verifying_key.to_json() != self.verifying_key:
                 raise LoadError(f"{self.path}: expected the key with which the server began")
+        return prover
+
+    def _read(self) -> AnyProver:
+        """The prover of the file, whose key passed its check."""
+        prover = prover_of(read_zkey(self.path, check=False), keeps=True)
+        prover.key.check()
         return prover
 
     @property
@@ -128,11 +133,12 @@ class ServedProver(Here):
         threads: int | None,
     ) -> bytes | ServingError:
         assert loaded.prover is not None
-        if entry.facts.kind == BINARY and files.start(entry.body, len(_WITNESS)) != _WITNESS:
-            got, hint = "a file that is none", "send what circom or `cloakwork witness` wrote"
-            return ServingError(refusals.BAD, "the witness", "a whole .wtns file", got, hint)
-        wasm = self._generator if entry.facts.kind == JSON else None
+        is_witness = entry.facts.kind == BINARY
+        wasm = None if is_witness else self._generator
         try:
+            if is_witness and files.start(entry.body, len(_WITNESS)) != _WITNESS:
+                got, hint = "a file that is none", "send what circom or `cloakwork witness` wrote"
+                return ServingError(refusals.BAD, "the witness", "a whole .wtns file", got, hint)
             proof, signals = loaded.prover.prove(
                 entry.body, wasm=wasm, check=False, progress=progress, threads=threads,
                 profile=False, memory_budget=loaded.budget_bytes,
@@ -170,8 +176,8 @@ def _refused(error: CloakworkError, entry: Entry) -> ServingError:
     if isinstance(error, LoadError):
         hint = "send the file as it was written"
         return ServingError(refusals.BAD, what, "a whole file", got, hint)
-    wanted = "those of this circuit, which satisfy it"
-    return ServingError(refusals.SENSELESS, what, wanted, got, "")
+    wanted, hint = "those of this circuit, which satisfy it", "ask GET /v1/provers which one it is"
+    return ServingError(refusals.SENSELESS, what, wanted, got, hint)
 
 
 @dataclass(eq=False)
